@@ -1,0 +1,84 @@
+"""What every part of a cluster may ask of an API server, whether in process or over HTTP.
+
+Reads of the core come from informers. Writes are effects: a value names the request, the driver submits it, and the
+answer comes back through a completion. In process the completion runs before `submit` returns; over HTTP, later.
+
+Resources are named as kubectl names them: `pods`, `storageclasses.storage.k8s.io`.
+
+Mirrors: the role of client-go (v1.36). Differs: no typed clients; a body is a dict with the wire's own keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    from schedlab.api.object import StoredObject
+    from schedlab.apimachinery.errors import StatusError
+
+Verb = Literal["create", "update", "patch", "delete"]
+PatchType = Literal["json", "merge", "strategic", "apply"]
+EventType = Literal["ADDED", "MODIFIED", "DELETED"]
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One write request.
+
+    `subresource` is empty or the path below the object (`binding`, `status`, `eviction`). `options` are the query
+    parameters of the request (`fieldManager`, `dryRun`, `force`); a delete's body is its DeleteOptions.
+    """
+
+    verb: Verb
+    resource: str
+    namespace: str
+    name: str
+    body: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
+    subresource: str = ""
+    patch_type: PatchType = "merge"
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The answer to a write: the object as it is now, or the error; `object` is None for answers without one."""
+
+    object: StoredObject | None = None
+    error: StatusError | None = None
+
+
+Completion = Callable[[Outcome], None]
+
+
+@dataclass(frozen=True, slots=True)
+class WatchEvent:
+    """One change; for DELETED `object` is the last state, `previous` is the state before the change."""
+
+    type: EventType
+    object: StoredObject
+    previous: StoredObject | None = None
+
+
+class Watch(Protocol):
+    """A running watch; events are pushed to its handler in revision order until `stop`."""
+
+    def stop(self) -> None:
+        """Deliver nothing more."""
+
+
+class Client(Protocol):
+    """An API server as its clients see it; `user_agent` and identity belong to the client."""
+
+    def get(self, resource: str, name: str, namespace: str = "") -> StoredObject:
+        """Return one object; raises StatusError (NotFound, Forbidden)."""
+
+    def list(self, resource: str, namespace: str = "") -> tuple[Sequence[StoredObject], int]:
+        """Return all objects in key order and the revision of the list."""
+
+    def watch(self, resource: str, since: int, handler: Callable[[WatchEvent], None]) -> Watch:
+        """Push every change after revision `since` to `handler`; raises StatusError Expired when it is compacted."""
+
+    def submit(self, write: Write, done: Completion | None = None) -> None:
+        """Carry the write out; `done` gets the outcome, now or later, exactly once."""

@@ -1,0 +1,351 @@
+"""The contract between the scheduler and its plugins: extension points, what they get, what they return.
+
+A plugin is any class with a `name` and some of the methods of the protocols below; the runtime looks for the methods.
+It is made by `factory(args, handle)`. Only the scalar forms are required. Where a `*_nodes` form exists too it must
+give the same answers (tests/property proves it for every registered plugin).
+
+Order of one cycle: pre_enqueue* (queue) | pre_filter, filter, [post_filter] | pre_score, score, normalize_score |
+reserve, permit | pre_bind, bind, post_bind.
+
+Mirrors: staging/src/k8s.io/kube-scheduler/framework/interface.go (v1.36).
+Differs: no contexts or goroutines; a step that must wait returns `Work` (ADR 0004); array forms (ADR 0002).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from schedlab.apimachinery.features import FeatureGates
+    from schedlab.client.listers import Listers
+    from schedlab.client.protocol import Outcome, Write
+    from schedlab.kernel.clock import Clock
+    from schedlab.kernel.randomness import RandomSource
+    from schedlab.scheduler.framework.events import ClusterEventWithHint, EventResource
+    from schedlab.scheduler.framework.node_table import NodeTable
+    from schedlab.scheduler.framework.status import NodeStatuses, Status
+    from schedlab.scheduler.framework.types import NodeInfo, PodInfo
+
+T = TypeVar("T")
+
+
+class CycleState:
+    """What plugins keep between the points of one cycle of one pod, under keys of their own.
+
+    A value with a `copy()` method is copied when the state is (preemption dry runs change copies); all other values
+    are shared and must not be changed after pre_filter.
+    """
+
+    __slots__ = ("_values", "skip_filter", "skip_score")
+
+    def __init__(self) -> None:
+        self._values: dict[object, Any] = {}
+        self.skip_filter: frozenset[str] = frozenset()
+        self.skip_score: frozenset[str] = frozenset()
+
+    def write(self, key: object, value: object) -> None:
+        """Keep a value."""
+        self._values[key] = value
+
+    def read(self, key: object) -> Any:
+        """Return a value; KeyError when nothing was written under the key."""
+        return self._values[key]
+
+    def find(self, key: object) -> Any | None:
+        """Return a value or None."""
+        return self._values.get(key)
+
+    def copy(self) -> CycleState:
+        """Return an independent copy for a dry run."""
+        other = CycleState()
+        other.skip_filter, other.skip_score = self.skip_filter, self.skip_score
+        other._values = {key: value.copy() if hasattr(value, "copy") else value for key, value in self._values.items()}
+        return other
+
+
+@dataclass(frozen=True, slots=True)
+class PreFilterResult:
+    """Nodes a plugin leaves, by name and in its order; None means all."""
+
+    node_names: tuple[str, ...] | None = None
+
+    def merge(self, other: PreFilterResult) -> PreFilterResult:
+        """Return what both leave."""
+        if self.node_names is None or other.node_names is None:
+            return other if self.node_names is None else self
+        keep = frozenset(other.node_names)
+        return PreFilterResult(tuple(name for name in self.node_names if name in keep))
+
+
+@dataclass(frozen=True, slots=True)
+class NominatingInfo:
+    """A node to nominate; `override` False leaves the pod's nomination as it is."""
+
+    nominated_node_name: str = ""
+    override: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PostFilterResult:
+    """What a post_filter plugin made of an unschedulable pod."""
+
+    nominating: NominatingInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a plugin wants done before it can go on: writes, then optionally waiting for events of some kinds.
+
+    When every write is answered, and again at each event of `wait_for` and at `deadline_ns`, the runtime calls the
+    plugin's `resume(work, outcomes, ...)`. All of it is data, so that a fork can drop it. `note` is the plugin's own.
+    """
+
+    writes: tuple[Write, ...] = ()
+    wait_for: tuple[EventResource, ...] = ()
+    deadline_ns: int | None = None
+    note: Any = None
+
+
+class NodeToStatus(Protocol):
+    """Verdicts of a failed cycle, by node."""
+
+    def get(self, name: str) -> Status:
+        """Return the node's status; nodes without one of their own share the absent-nodes status."""
+
+    def rows_with(self, *codes: int) -> NDArray[np.int64]:
+        """Return the rows of the nodes whose status has one of the codes, in row order."""
+
+
+class Nominator(Protocol):
+    """Pods that were promised a node by preemption (or asked for one) and are not bound yet."""
+
+    def add(self, pod: PodInfo, nominating: NominatingInfo | None) -> None:
+        """Note the pod's nomination (`status.nominatedNodeName` when there is no info)."""
+
+    def delete(self, pod: PodInfo) -> None:
+        """Forget the pod's nomination."""
+
+    def update(self, old: PodInfo, new: PodInfo) -> None:
+        """Replace a nominated pod by its new state, keeping a nomination the API object does not show yet."""
+
+    def pods_for_node(self, node_name: str) -> Sequence[PodInfo]:
+        """Return the pods nominated to a node, in order of nomination."""
+
+
+class Handle(Protocol):
+    """What a plugin may use of the scheduler it runs in."""
+
+    profile_name: str
+    features: FeatureGates
+    clock: Clock
+    random: RandomSource
+    table: NodeTable
+    listers: Listers
+    nominator: Nominator
+
+    def plugin(self, name: str) -> Any | None:
+        """Return another plugin instance of this profile by name."""
+
+    def run_pre_filter_add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo) -> Status | None:
+        """Tell every plugin's pre-filter state that `added` is on `node` (a copy) for this dry run."""
+
+    def run_pre_filter_remove_pod(
+        self, state: CycleState, pod: PodInfo, removed: PodInfo, node: NodeInfo
+    ) -> Status | None:
+        """Tell every plugin's pre-filter state that `removed` is gone from `node` (a copy) for this dry run."""
+
+    def run_filters_with_nominated_pods(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
+        """Run the filters of the profile on one node, counting nominated pods of equal or higher priority."""
+
+    def extenders(self) -> Sequence[Any]:
+        """Return the profile-independent HTTP extenders, in order."""
+
+    def activate(self, pods: Iterable[PodInfo]) -> None:
+        """Move the pods to the active queue."""
+
+    def waiting_pod(self, uid: str) -> PodInfo | None:
+        """Return the pod that waits in permit, if it does."""
+
+    def reject_waiting_pod(self, uid: str, plugin: str, message: str) -> bool:
+        """End the permit wait of a pod with a rejection; False when it does not wait."""
+
+    def in_flight_binding(self, uid: str) -> bool:
+        """Whether the pod is between reserve and bind."""
+
+
+class Plugin(Protocol):
+    """Every plugin has a name: the one configuration files use."""
+
+    name: str
+
+
+class PreEnqueuePlugin(Plugin, Protocol):
+    """Keeps pods out of the active queue until they are ready."""
+
+    def pre_enqueue(self, pod: PodInfo) -> Status | None:
+        """Return None to let the pod in, a rejection to gate it."""
+
+
+class QueueSortPlugin(Plugin, Protocol):
+    """Orders the active queue."""
+
+    def sort_key(self, queued: Any) -> tuple[Any, ...]:
+        """Return a key; the smallest is popped first."""
+
+
+class EnqueueExtensions(Plugin, Protocol):
+    """Says which events may help the pods this plugin rejected."""
+
+    def events_to_register(self) -> Sequence[ClusterEventWithHint]:
+        """Return the events, each with a hint or none."""
+
+
+class PreFilterPlugin(Plugin, Protocol):
+    """Looks at the pod once before the nodes are filtered."""
+
+    def pre_filter(
+        self, state: CycleState, pod: PodInfo, table: NodeTable
+    ) -> tuple[PreFilterResult | None, Status | None]:
+        """Return the nodes to keep (None: all) and a status; SKIP leaves the plugin's filter out for this pod."""
+
+
+class PreFilterExtensions(Plugin, Protocol):
+    """Keeps pre-filter state right while pods are added to or removed from node copies."""
+
+    def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo) -> Status | None:
+        """`added` is now on `node`."""
+
+    def remove_pod(self, state: CycleState, pod: PodInfo, removed: PodInfo, node: NodeInfo) -> Status | None:
+        """`removed` is no longer on `node`."""
+
+
+class FilterPlugin(Plugin, Protocol):
+    """Turns nodes down."""
+
+    def filter(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
+        """Return None if the pod fits the node as far as this plugin knows."""
+
+
+class FilterNodesPlugin(FilterPlugin, Protocol):
+    """The array form of a filter."""
+
+    def filter_nodes(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice) -> NodeStatuses:
+        """Return what `filter` would say for each row of the (contiguous) slice; M = its length."""
+
+
+class PostFilterPlugin(Plugin, Protocol):
+    """Tries to make room when no node fits."""
+
+    def post_filter(
+        self, state: CycleState, pod: PodInfo, statuses: NodeToStatus
+    ) -> tuple[PostFilterResult | None, Status | None, Work | None]:
+        """Return a nomination, a status (success ends the phase; unschedulable goes on) and work to be done."""
+
+
+class PreScorePlugin(Plugin, Protocol):
+    """Looks at the pod once before feasible nodes are scored."""
+
+    def pre_score(
+        self, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]
+    ) -> Status | None:
+        """`rows: int64[F]` are the feasible nodes, in order; SKIP leaves the plugin's score out."""
+
+
+class ScorePlugin(Plugin, Protocol):
+    """Rates feasible nodes."""
+
+    def score(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> tuple[int, Status | None]:
+        """Return the raw score; within 0..100 unless normalize_score brings it there."""
+
+
+class ScoreNodesPlugin(ScorePlugin, Protocol):
+    """The array form of a score."""
+
+    def score_nodes(
+        self, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the raw scores of `rows: int64[F]` as int64[F]."""
+
+
+class ScoreExtensions(Plugin, Protocol):
+    """Brings raw scores to 0..100."""
+
+    def normalize_score(
+        self, state: CycleState, pod: PodInfo, rows: NDArray[np.int64], scores: NDArray[np.int64]
+    ) -> Status | None:
+        """Change `scores: int64[F]` in place."""
+
+
+class ReservePlugin(Plugin, Protocol):
+    """Keeps account of a pod that is about to be bound; changes only memory."""
+
+    def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        """Take what the pod needs on the node."""
+
+    def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        """Give it back; must be harmless when reserve did not run."""
+
+
+class PermitPlugin(Plugin, Protocol):
+    """May hold a pod back after it was assigned."""
+
+    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> tuple[Status | None, int]:
+        """Return a status; with WAIT also for how long at most, in ns."""
+
+
+class PreBindPlugin(Plugin, Protocol):
+    """Prepares the binding."""
+
+    def pre_bind_pre_flight(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        """Return SKIP if pre_bind has nothing to do for this pod."""
+
+    def pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Work | None:
+        """Do it, or return the work that has to be done first."""
+
+
+class BindPlugin(Plugin, Protocol):
+    """Binds the pod."""
+
+    def bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Work | None:
+        """Return SKIP to leave the pod to the next bind plugin."""
+
+
+class PostBindPlugin(Plugin, Protocol):
+    """Hears of a binding that succeeded."""
+
+    def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        """Clean up."""
+
+
+class ResumablePlugin(Plugin, Protocol):
+    """A plugin that returned Work."""
+
+    def resume(
+        self, state: CycleState, pod: PodInfo, node_name: str, work: Work, outcomes: Sequence[Outcome]
+    ) -> Status | Work | None:
+        """Go on after the writes (`outcomes`, in order of the writes; the same ones again at later wake-ups)."""
+
+
+class SignPlugin(Plugin, Protocol):
+    """Says which parts of a pod its verdicts depend on; pods with equal signatures are interchangeable."""
+
+    def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
+        """Return (key, value) fragments; UNSCHEDULABLE means the pod cannot be signed."""
+
+
+PluginFactory = Callable[[Any, Handle], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PluginEntry:
+    """A plugin in the registry: how it is made, and its arguments' defaults, decoder and validation."""
+
+    name: str
+    factory: PluginFactory
+    args: Callable[[Mapping[str, Any]], Any] | None = None
+    extension_points: tuple[str, ...] = field(default=())

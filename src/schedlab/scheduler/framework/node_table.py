@@ -1,0 +1,266 @@
+"""All nodes as columns: row i of every column is node i of upstream's node order.
+
+The table is changed in place between scheduling cycles, never during one and never rebuilt for one. Rows move only when
+nodes come, go or change zone; then every column, a plugin's own included, is permuted together (`reorder`).
+
+Differs: upstream snapshots NodeInfos per cycle; here a cycle sees the table itself, because events wait for its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar, cast
+
+import numpy as np
+
+from schedlab.scheduler.framework.types import CPU, EPHEMERAL_STORAGE, MEMORY, NodeInfo, PodInfo, Resource
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Columns of `allocatable` and `requested` that always exist; extended resources follow in order of appearance.
+BASE_RESOURCES: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)
+CPU_INDEX: Final = 0
+MEMORY_INDEX: Final = 1
+EPHEMERAL_INDEX: Final = 2
+ABSENT: Final = -1
+
+
+class Column(Protocol):
+    """Something kept per node row. The table tells it of every change; it never looks for changes itself."""
+
+    def reorder(self, old_rows: NDArray[np.int64]) -> None:
+        """Take the values of `old_rows: int64[N]` as the new rows; -1 marks a new row, filled by `set_node`."""
+
+    def set_node(self, row: int, info: NodeInfo) -> None:
+        """Recompute a row whose node is new or was changed (its pods are in `info`)."""
+
+    def add_pod(self, row: int, pod: PodInfo) -> None:
+        """A pod was added to the node of that row."""
+
+    def remove_pod(self, row: int, pod: PodInfo) -> None:
+        """A pod was removed from the node of that row."""
+
+
+def take_rows(values: NDArray[np.generic], old_rows: NDArray[np.int64], fill: int) -> NDArray[np.generic]:
+    """Return values[..., old_rows] with `fill` where old_rows is -1; the last axis is the node axis."""
+    fresh = old_rows < 0
+    if values.shape[-1] == 0:
+        return np.full((*values.shape[:-1], len(old_rows)), fill, values.dtype)
+    out = values[..., np.where(fresh, 0, old_rows)]
+    out[..., fresh] = fill
+    return out
+
+
+class Interner:
+    """Gives small ids to hashable values, in order of appearance."""
+
+    def __init__(self) -> None:
+        self._ids: dict[object, int] = {}
+
+    def id_of(self, value: object) -> int:
+        """Return the value's id, new if need be."""
+        return self._ids.setdefault(value, len(self._ids))
+
+    def find(self, value: object) -> int:
+        """Return the value's id, or ABSENT."""
+        return self._ids.get(value, ABSENT)
+
+    def values(self) -> Sequence[object]:
+        """All values; position = id."""
+        return tuple(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
+class LabelColumn:
+    """One label key: ids: int32[N] of the values (ABSENT where a node has no such label)."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.values = Interner()
+        self.ids: NDArray[np.int32] = np.zeros(0, np.int32)
+
+    def reorder(self, old_rows: NDArray[np.int64]) -> None:
+        """See Column."""
+        self.ids = cast("NDArray[np.int32]", take_rows(self.ids, old_rows, ABSENT))
+
+    def set_node(self, row: int, info: NodeInfo) -> None:
+        """See Column."""
+        value = info.node.metadata.labels.get(self.key)
+        self.ids[row] = ABSENT if value is None else self.values.id_of(value)
+
+    def add_pod(self, row: int, pod: PodInfo) -> None:
+        """Labels of nodes do not depend on pods."""
+
+    def remove_pod(self, row: int, pod: PodInfo) -> None:
+        """Labels of nodes do not depend on pods."""
+
+
+C = TypeVar("C", bound=Column)
+
+
+class NodeTable:
+    """Columns over N nodes.
+
+    names: str[N], infos: NodeInfo[N]
+    allocatable, requested: int64[R, N], row r is resource `resource_names[r]`
+    non_zero_requested: int64[2, N] (milli cpu, bytes)
+    allowed_pods, pod_count: int64[N]
+    unschedulable: bool[N]
+    taint_set: int32[N], id of the node's tuple of taints in `taint_sets`
+    generation: int64[N], grows with every change of the row
+    """
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.infos: list[NodeInfo] = []
+        self.row_of: dict[str, int] = {}
+        self.resource_names: list[str] = list(BASE_RESOURCES)
+        self._resource_index = {name: index for index, name in enumerate(BASE_RESOURCES)}
+        self.allocatable: NDArray[np.int64] = np.zeros((len(BASE_RESOURCES), 0), np.int64)
+        self.requested: NDArray[np.int64] = np.zeros((len(BASE_RESOURCES), 0), np.int64)
+        self.non_zero_requested: NDArray[np.int64] = np.zeros((2, 0), np.int64)
+        self.allowed_pods: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.pod_count: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.unschedulable: NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self.taint_set: NDArray[np.int32] = np.zeros(0, np.int32)
+        self.taint_sets = Interner()
+        self.generation: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._columns: dict[object, Column] = {}
+        self._clock = 0
+
+    def __len__(self) -> int:
+        return len(self.infos)
+
+    def column(self, key: object, make: Callable[[], C]) -> C:
+        """Return the column of that key, made and filled on first use; from then on the table keeps it current."""
+        found = self._columns.get(key)
+        if found is None:
+            found = self._columns[key] = make()
+            found.reorder(np.full(len(self.infos), ABSENT, np.int64))
+            for row, info in enumerate(self.infos):
+                found.set_node(row, info)
+        return cast("C", found)
+
+    def drop_column(self, key: object) -> None:
+        """Forget a column that nobody needs any more."""
+        self._columns.pop(key, None)
+
+    def label(self, key: str) -> LabelColumn:
+        """Return the column of a label key."""
+        return self.column(("label", key), lambda: LabelColumn(key))
+
+    def resource_index(self, name: str) -> int:
+        """Return the row of a resource in `allocatable` and `requested`, or ABSENT when no node or pod has it."""
+        return self._resource_index.get(name, ABSENT)
+
+    def reorder(self, infos: Sequence[NodeInfo]) -> None:
+        """Make `infos` the rows, in that order; nodes seen before keep their values, new ones are computed."""
+        known = {name: row for row, name in enumerate(self.names)}
+        old_rows = np.array([known.get(info.name, ABSENT) for info in infos], np.int64)
+        self.infos = list(infos)
+        self.names = [info.name for info in infos]
+        self.row_of = {name: row for row, name in enumerate(self.names)}
+        for attribute, fill in _BASE_COLUMNS:
+            setattr(self, attribute, take_rows(getattr(self, attribute), old_rows, fill))
+        for column in self._columns.values():
+            column.reorder(old_rows)
+        for row, info in enumerate(self.infos):
+            info.row = row
+        for row in np.flatnonzero(old_rows < 0):
+            self.set_node(self.infos[row])
+
+    def set_node(self, info: NodeInfo) -> None:
+        """Recompute the row of a node that is new or was changed."""
+        row = info.row
+        self._ensure_resources(info.allocatable.scalar)
+        self._ensure_resources(info.requested.scalar)
+        self._write_amounts(self.allocatable, row, info.allocatable)
+        self._write_amounts(self.requested, row, info.requested)
+        self.non_zero_requested[0, row] = info.non_zero_cpu
+        self.non_zero_requested[1, row] = info.non_zero_memory
+        self.allowed_pods[row] = info.allocatable.allowed_pod_number
+        self.pod_count[row] = len(info.pods)
+        self.unschedulable[row] = info.node.spec.unschedulable
+        self.taint_set[row] = self.taint_sets.id_of(info.node.spec.taints)
+        for column in self._columns.values():
+            column.set_node(row, info)
+        self._touch(row, info)
+
+    def add_pod(self, info: NodeInfo, pod: PodInfo) -> None:
+        """Count a pod in on the node, in the NodeInfo and in every column."""
+        info.add_pod(pod)
+        self._change(info, pod, 1)
+        for column in self._columns.values():
+            column.add_pod(info.row, pod)
+
+    def remove_pod(self, info: NodeInfo, pod: PodInfo) -> bool:
+        """Count a pod out; False when the node does not hold it."""
+        if not info.remove_pod(pod):
+            return False
+        self._change(info, pod, -1)
+        for column in self._columns.values():
+            column.remove_pod(info.row, pod)
+        return True
+
+    def request_vector(self, request: Resource) -> NDArray[np.int64]:
+        """Return the amounts of a pod as int64[R]; resources no node and no placed pod has are left out."""
+        out = np.zeros(len(self.resource_names), np.int64)
+        out[:3] = request.milli_cpu, request.memory, request.ephemeral_storage
+        for name, amount in request.scalar.items():
+            index = self._resource_index.get(name, ABSENT)
+            if index >= 0:
+                out[index] = amount
+        return out
+
+    def _change(self, info: NodeInfo, pod: PodInfo, sign: int) -> None:
+        row, request = info.row, pod.request
+        if request.scalar:
+            self._ensure_resources(request.scalar)
+            for name, amount in request.scalar.items():
+                self.requested[self._resource_index[name], row] += sign * amount
+        self.requested[0, row] += sign * request.milli_cpu
+        self.requested[1, row] += sign * request.memory
+        if request.ephemeral_storage:
+            self.requested[2, row] += sign * request.ephemeral_storage
+        cpu, memory = pod.non_zero_request
+        self.non_zero_requested[0, row] += sign * cpu
+        self.non_zero_requested[1, row] += sign * memory
+        self.pod_count[row] += sign
+        self._touch(row, info)
+
+    def _touch(self, row: int, info: NodeInfo) -> None:
+        self._clock += 1
+        info.generation = self._clock
+        self.generation[row] = self._clock
+
+    def _ensure_resources(self, names: Mapping[str, int]) -> None:
+        fresh = [name for name in names if name not in self._resource_index]
+        if not fresh:
+            return
+        for name in fresh:
+            self._resource_index[name] = len(self.resource_names)
+            self.resource_names.append(name)
+        more = np.zeros((len(fresh), len(self.infos)), np.int64)
+        self.allocatable = np.concatenate([self.allocatable, more])
+        self.requested = np.concatenate([self.requested, more])
+
+    def _write_amounts(self, target: NDArray[np.int64], row: int, amounts: Resource) -> None:
+        target[:, row] = 0
+        target[:3, row] = amounts.milli_cpu, amounts.memory, amounts.ephemeral_storage
+        for name, amount in amounts.scalar.items():
+            target[self._resource_index[name], row] = amount
+
+
+_BASE_COLUMNS: Final = (
+    ("allocatable", 0),
+    ("requested", 0),
+    ("non_zero_requested", 0),
+    ("allowed_pods", 0),
+    ("pod_count", 0),
+    ("unschedulable", 0),
+    ("taint_set", 0),
+    ("generation", 0),
+)

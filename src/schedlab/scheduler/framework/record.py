@@ -1,0 +1,165 @@
+"""What an observer hears of the scheduler: everything about each attempt, as arrays and codes.
+
+The scheduler calls an injected observer (decisions, the parity runner); with none the cost is one `if`. Arrays belong to
+the observer once handed over. Rows are rows of the node table at that moment; `node_names` is shared while the table
+does not reorder, so an observer can keep it by reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from schedlab.scheduler.framework.events import ClusterEvent
+    from schedlab.scheduler.framework.status import Status
+    from schedlab.scheduler.framework.types import PodInfo
+
+Result = Literal["scheduled", "unschedulable", "error"]
+PASSED = -1
+
+
+@dataclass(slots=True)
+class FilterRecord:
+    """The filter phase. V nodes were visited, in order.
+
+    plugins: filters that ran for this pod, in order. visited: int32[V] rows. failed_plugin: int8[V], index into
+    `plugins` or PASSED. code: uint8[V]. reason: int32[V], ids of REASONS.
+    nominated_first: the rows tried before the search because the pod was nominated to them.
+    full_code, full_reason: [P, V] verdicts of every plugin, only in full mode, else None.
+    """
+
+    plugins: tuple[str, ...]
+    visited: NDArray[np.int32]
+    failed_plugin: NDArray[np.int8]
+    code: NDArray[np.uint8]
+    reason: NDArray[np.int32]
+    full_code: NDArray[np.uint8] | None = None
+    full_reason: NDArray[np.int32] | None = None
+
+
+@dataclass(slots=True)
+class ScoreRecord:
+    """The score phase over F feasible nodes and S plugins.
+
+    rows: int32[F]. raw, final: int64[S, F] (final = normalised x weight). total: int64[F] including extenders.
+    """
+
+    plugins: tuple[str, ...]
+    weights: tuple[int, ...]
+    rows: NDArray[np.int32]
+    raw: NDArray[np.int64]
+    final: NDArray[np.int64]
+    total: NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class CandidateRecord:
+    """A node where preemption would help."""
+
+    node: str
+    victims: tuple[str, ...]
+    pdb_violations: int
+
+
+@dataclass(slots=True)
+class PreemptionRecord:
+    """A dry run of default preemption; `best` are the nodes equal after every tie-breaker."""
+
+    candidates: list[CandidateRecord]
+    not_candidates: Mapping[str, Status]
+    max_candidates: int
+    best: tuple[str, ...]
+    dry_run_order: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class ExtenderCall:
+    """One request to an HTTP extender."""
+
+    url_prefix: str
+    verb: str
+    request: Any
+    response: Any
+    error: str = ""
+
+
+@dataclass(slots=True)
+class CycleRecord:
+    """One scheduling cycle of one pod. Phases that did not run are None or empty."""
+
+    pod: PodInfo
+    profile: str
+    attempt: int
+    started_ns: int
+    revision: int
+    node_names: Sequence[str]
+    start: int = 0
+    next_start: int = 0
+    pre_filter: dict[str, Status | None] = field(default_factory=dict)
+    pre_filter_nodes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    pre_filter_status: Status | None = None
+    pre_filter_result: tuple[str, ...] | None = None
+    filter: FilterRecord | None = None
+    passed_filters: NDArray[np.int32] | None = None
+    feasible: NDArray[np.int32] | None = None
+    pre_score: dict[str, Status | None] = field(default_factory=dict)
+    score: ScoreRecord | None = None
+    selected: str = ""
+    reserve: dict[str, Status | None] = field(default_factory=dict)
+    permit: dict[str, tuple[Status | None, int]] = field(default_factory=dict)
+    post_filter: dict[str, tuple[Status | None, str | None, bool]] = field(default_factory=dict)
+    preemption: PreemptionRecord | None = None
+    victims: tuple[str, ...] = ()
+    extender_calls: list[ExtenderCall] = field(default_factory=list)
+    node_hint: str = ""
+    result: Result = "scheduled"
+    failure_reason: str = ""
+    failure_message: str = ""
+    unschedulable_plugins: tuple[str, ...] = ()
+    pending_plugins: tuple[str, ...] = ()
+    custom: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class BindingRecord:
+    """One binding cycle, when it ended; statuses by plugin, only of plugins that had work."""
+
+    pod: PodInfo
+    attempt: int
+    node: str
+    finished_ns: int
+    pre_bind: dict[str, Status | None] = field(default_factory=dict)
+    bind: dict[str, Status | None] = field(default_factory=dict)
+    extender_calls: list[ExtenderCall] = field(default_factory=list)
+    error: str = ""
+
+
+@dataclass(slots=True)
+class QueueMove:
+    """A pod changed its place in the queue; hints are (event, plugin, hint, error) of the decision."""
+
+    pod: PodInfo
+    at_ns: int
+    place: Literal["active", "backoff", "errorBackoff", "unschedulable", "gated", "inFlight", "gone"]
+    reason: str
+    event: ClusterEvent | None = None
+    hints: tuple[tuple[str, str, str, str], ...] = ()
+    gate: tuple[str, str] | None = None
+
+
+class Observer(Protocol):
+    """Hears of everything the scheduler decides; must not change what it is given before it owns it."""
+
+    def cycle(self, record: CycleRecord) -> None:
+        """A scheduling cycle ended."""
+
+    def binding(self, record: BindingRecord) -> None:
+        """A binding cycle ended."""
+
+    def queue_move(self, move: QueueMove) -> None:
+        """A pod moved in the queue."""
