@@ -41,12 +41,14 @@ class CycleState:
     are shared and must not be changed after pre_filter.
     """
 
-    __slots__ = ("_values", "skip_filter", "skip_score")
+    __slots__ = ("_values", "skip_filter", "skip_post_filter", "skip_pre_bind", "skip_score")
 
     def __init__(self) -> None:
         self._values: dict[object, Any] = {}
         self.skip_filter: frozenset[str] = frozenset()
         self.skip_score: frozenset[str] = frozenset()
+        self.skip_pre_bind: frozenset[str] = frozenset()
+        self.skip_post_filter = False
 
     def write(self, key: object, value: object) -> None:
         """Keep a value."""
@@ -64,6 +66,7 @@ class CycleState:
         """Return an independent copy for a dry run."""
         other = CycleState()
         other.skip_filter, other.skip_score = self.skip_filter, self.skip_score
+        other.skip_pre_bind, other.skip_post_filter = self.skip_pre_bind, self.skip_post_filter
         other._values = {key: value.copy() if hasattr(value, "copy") else value for key, value in self._values.items()}
         return other
 
@@ -101,11 +104,18 @@ class PostFilterResult:
 class Work:
     """What a plugin wants done before it can go on: writes, then optionally waiting for events of some kinds.
 
-    When every write is answered, and again at each event of `wait_for` and at `deadline_ns`, the runtime calls the
-    plugin's `resume(work, outcomes, ...)`. All of it is data, so that a fork can drop it. `note` is the plugin's own.
+    Writes are submitted together. When every one is answered the runtime calls the plugin's `resume` (see
+    `ResumablePlugin`); with `wait_for` it does so again at each event of those kinds and at `deadline_ns`, as long as
+    `resume` returns that same work. New work replaces the old one. All of it is data, so that a fork can drop it.
+    `note` is the plugin's own.
+
+    From post_filter, work is background work (async preemption): the cycle ends at once and `resume` is called later
+    with node name "". Only `calls`, requests to HTTP extenders, are waited for inside the cycle: the runtime suspends
+    it and then calls `resume_post_filter` with one answer per call.
     """
 
     writes: tuple[Write, ...] = ()
+    calls: tuple[ExtenderRequest, ...] = ()
     wait_for: tuple[EventResource, ...] = ()
     deadline_ns: int | None = None
     note: Any = None
@@ -119,6 +129,80 @@ class NodeToStatus(Protocol):
 
     def rows_with(self, *codes: int) -> NDArray[np.int64]:
         """Return the rows of the nodes whose status has one of the codes, in row order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Victims:
+    """Pods to be preempted on one node, most important first, and how many disruption budgets that breaks."""
+
+    pods: tuple[PodInfo, ...]
+    pdb_violations: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ExtenderRequest:
+    """A request to an HTTP extender: made by the extender's `*_request` methods, carried out by the runtime."""
+
+    extender: Extender
+    verb: str
+    body: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ExtenderAnswer:
+    """The decoded JSON of an answer with status 200, or the text of the error."""
+
+    result: Any = None
+    error: str = ""
+
+
+class Extender(Protocol):
+    """An HTTP extender as plugins see it."""
+
+    name: str
+    ignorable: bool
+    supports_preemption: bool
+
+    def is_interested(self, pod: PodInfo) -> bool:
+        """Whether the extender manages a resource of the pod (or every pod)."""
+
+    def preemption_request(self, pod: PodInfo, victims: Mapping[str, Victims]) -> ExtenderRequest:
+        """Ask which of the candidate nodes (by name) the extender agrees to."""
+
+    def preemption_result(self, answer: ExtenderAnswer, table: NodeTable) -> dict[str, Victims] | Status:
+        """Read the answer: victims by node, or an error status."""
+
+
+class WaitingPod(Protocol):
+    """A pod that is held back in permit."""
+
+    pod: PodInfo
+
+    def pending_plugins(self) -> Sequence[str]:
+        """Return the plugins that have not allowed the pod yet."""
+
+    def allow(self, plugin: str) -> None:
+        """Let the pod go as far as this plugin is concerned."""
+
+    def reject(self, plugin: str, message: str) -> bool:
+        """Turn the pod down (it becomes unschedulable); False when its wait was over already."""
+
+    def preempt(self, plugin: str, message: str) -> bool:
+        """Turn the pod down as an error (it goes to the backoff queue); False when its wait was over already."""
+
+
+class PodInPreBind(Protocol):
+    """A pod whose pre_bind work is under way."""
+
+    def cancel(self, message: str) -> bool:
+        """End the binding with an error; False when pre_bind was over already."""
+
+
+class FilterTap(Protocol):
+    """Hears of every single call of a filter outside the array form; for recorders that must see dry runs."""
+
+    def filter_called(self, node_name: str, plugin: str, status: Status | None) -> None:
+        """A filter was called for a node (or for a copy of it in a dry run)."""
 
 
 class Nominator(Protocol):
@@ -147,6 +231,8 @@ class Handle(Protocol):
     table: NodeTable
     listers: Listers
     nominator: Nominator
+    # When set, plugins with an array form of their dry runs use the scalar one, so that every filter call is heard of.
+    filter_tap: FilterTap | None
 
     def plugin(self, name: str) -> Any | None:
         """Return another plugin instance of this profile by name."""
@@ -162,20 +248,25 @@ class Handle(Protocol):
     def run_filters_with_nominated_pods(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
         """Run the filters of the profile on one node, counting nominated pods of equal or higher priority."""
 
-    def extenders(self) -> Sequence[Any]:
+    def extenders(self) -> Sequence[Extender]:
         """Return the profile-independent HTTP extenders, in order."""
 
     def activate(self, pods: Iterable[PodInfo]) -> None:
-        """Move the pods to the active queue."""
+        """Move the pods to the active queue, at the end of the cycle."""
 
-    def waiting_pod(self, uid: str) -> PodInfo | None:
+    def record_event(
+        self, regarding: PodInfo, related: PodInfo | None, type_: str, reason: str, action: str, note: str
+    ) -> None:
+        """Send an event of events.k8s.io about a pod; nobody waits for it."""
+
+    def waiting_pod(self, uid: str) -> WaitingPod | None:
         """Return the pod that waits in permit, if it does."""
 
-    def reject_waiting_pod(self, uid: str, plugin: str, message: str) -> bool:
-        """End the permit wait of a pod with a rejection; False when it does not wait."""
+    def waiting_pods(self) -> Sequence[WaitingPod]:
+        """Return all pods that wait in permit, in order of arrival."""
 
-    def in_flight_binding(self, uid: str) -> bool:
-        """Whether the pod is between reserve and bind."""
+    def pod_in_pre_bind(self, uid: str) -> PodInPreBind | None:
+        """Return the pod whose pre_bind runs, if it does."""
 
 
 class Plugin(Protocol):
@@ -239,12 +330,22 @@ class FilterNodesPlugin(FilterPlugin, Protocol):
 
 
 class PostFilterPlugin(Plugin, Protocol):
-    """Tries to make room when no node fits."""
+    """Tries to make room when no node fits. Work with `calls` needs `resume_post_filter` as well."""
 
     def post_filter(
         self, state: CycleState, pod: PodInfo, statuses: NodeToStatus
     ) -> tuple[PostFilterResult | None, Status | None, Work | None]:
         """Return a nomination, a status (success ends the phase; unschedulable goes on) and work to be done."""
+
+    def resume_post_filter(
+        self,
+        state: CycleState,
+        pod: PodInfo,
+        statuses: NodeToStatus,
+        work: Work,
+        answers: Sequence[ExtenderAnswer],
+    ) -> tuple[PostFilterResult | None, Status | None, Work | None]:
+        """Go on inside the cycle after `work.calls` were answered."""
 
 
 class PreScorePlugin(Plugin, Protocol):
@@ -299,7 +400,7 @@ class PermitPlugin(Plugin, Protocol):
 
 
 class PreBindPlugin(Plugin, Protocol):
-    """Prepares the binding."""
+    """Prepares the binding. Neighbours with an attribute `pre_bind_parallel = True` work side by side."""
 
     def pre_bind_pre_flight(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """Return SKIP if pre_bind has nothing to do for this pod."""
@@ -323,7 +424,7 @@ class PostBindPlugin(Plugin, Protocol):
 
 
 class ResumablePlugin(Plugin, Protocol):
-    """A plugin that returned Work."""
+    """A plugin of pre_bind, bind or post_filter that returns `Work`."""
 
     def resume(
         self, state: CycleState, pod: PodInfo, node_name: str, work: Work, outcomes: Sequence[Outcome]

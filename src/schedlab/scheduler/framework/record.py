@@ -29,7 +29,9 @@ class FilterRecord:
 
     plugins: filters that ran for this pod, in order. visited: int32[V] rows. failed_plugin: int8[V], index into
     `plugins` or PASSED. code: uint8[V]. reason: int32[V], ids of REASONS.
-    nominated_first: the rows tried before the search because the pod was nominated to them.
+    The first `nominated_first` entries were tried before the search because the pod was nominated (or hinted) there.
+    second_pass: bool[V]: the node passed with nominated pods counted in and failed without them (so that plugins after
+    the failed one had passed already).
     full_code, full_reason: [P, V] verdicts of every plugin, only in full mode, else None.
     """
 
@@ -38,6 +40,8 @@ class FilterRecord:
     failed_plugin: NDArray[np.int8]
     code: NDArray[np.uint8]
     reason: NDArray[np.int32]
+    nominated_first: int = 0
+    second_pass: NDArray[np.bool_] | None = None
     full_code: NDArray[np.uint8] | None = None
     full_reason: NDArray[np.int32] | None = None
 
@@ -106,6 +110,8 @@ class CycleRecord:
     pre_filter_result: tuple[str, ...] | None = None
     filter: FilterRecord | None = None
     passed_filters: NDArray[np.int32] | None = None
+    extender_failed: dict[str, Status] = field(default_factory=dict)
+    absent_nodes_status: Status | None = None
     feasible: NDArray[np.int32] | None = None
     pre_score: dict[str, Status | None] = field(default_factory=dict)
     score: ScoreRecord | None = None
