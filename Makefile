@@ -117,7 +117,7 @@ bench: $(VENV)/.installed-dev ## Measure speed (tests/perf)
 	$(PYTEST) -q -s tests/perf
 
 docs: $(VENV)/.installed-dev ## Write the generated pages of docs/reference
-	$(PY) docs/generate.py
+	$(PY) -m tools.generate_reference
 
 # --- Upkeep -----------------------------------------------------------------------------------------------------------
 

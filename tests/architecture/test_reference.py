@@ -1,0 +1,127 @@
+"""Whatever a user can name is named in docs/reference: verbs, options, REST paths, plugins, settings."""
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from cyclopts import App
+
+from tests.architecture.source_tree import SourceFile, mentions, python_files, reference_text
+from tools import generate_reference
+
+REST_PREFIX: Final = "/api/v1/"
+SETTINGS_SUFFIX: Final = "Settings"
+
+
+def unmentioned(terms: Iterable[str], text: str) -> list[str]:
+    """The terms that do not stand in the text."""
+    return sorted(term for term in dict.fromkeys(terms) if not mentions(text, term))
+
+
+def verbs(app: App, path: tuple[str, ...]) -> Iterator[tuple[str, App]]:
+    """Every command below an App with its words, `schedlab explain`."""
+    for name in app:
+        if not name.startswith("-"):
+            words = (*path, name)
+            yield " ".join(words), app[name]
+            yield from verbs(app[name], words)
+
+
+def options(app: App) -> list[str]:
+    """The long names of a command's options."""
+    if app.default_command is None:
+        return []
+    return [
+        name
+        for argument in app.assemble_argument_collection()
+        if argument.show
+        for name in argument.names
+        if name.startswith("--")
+    ]
+
+
+def rest_paths(files: Iterable[SourceFile]) -> list[str]:
+    """The paths that stand in the code of the simulator's REST API."""
+    return [
+        node.value.rstrip("/")
+        for file in files
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if node.value.startswith(REST_PREFIX) and node.value != REST_PREFIX and " " not in node.value
+    ]
+
+
+def setting_fields(files: Iterable[SourceFile]) -> list[str]:
+    """The fields of classes called `…Settings`, in the camelCase of configuration files."""
+    return [
+        camel_case(field.target.id)
+        for file in files
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.ClassDef) and node.name.endswith(SETTINGS_SUFFIX)
+        for field in node.body
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if not field.target.id.startswith("_")
+    ]
+
+
+def camel_case(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def test_generated_pages_are_current() -> None:
+    """The generated pages say what the code says; `make docs` writes them."""
+    stale = [
+        path.name
+        for path, text in generate_reference.pages().items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+
+    assert stale == [], "run `make docs`"
+
+
+def test_every_verb_and_option_is_in_the_reference() -> None:
+    """Each `schedlab VERB` and each of its options is described."""
+    text = reference_text()
+    commands = list(verbs(generate_reference.command_line(), ("schedlab",)))
+
+    assert commands
+    assert unmentioned((words for words, _ in commands), text) == []
+    assert unmentioned((option for _, app in commands for option in options(app)), text) == []
+
+
+def test_every_plugin_is_in_the_reference() -> None:
+    """Each plugin that a profile may name is described."""
+    names = generate_reference.plugin_entries()
+
+    assert names
+    assert unmentioned(names, reference_text()) == []
+
+
+def test_every_rest_path_is_in_the_reference() -> None:
+    """Each path of the simulator's REST API is described."""
+    paths = rest_paths(python_files("src/schedlab/web"))
+
+    assert paths
+    assert unmentioned(paths, reference_text()) == []
+
+
+def test_every_setting_is_in_the_reference() -> None:
+    """Each field of a configuration file of our own is described."""
+    assert unmentioned(setting_fields(python_files("src")), reference_text()) == []
+
+
+def test_undescribed_term_is_found() -> None:
+    """A term counts only as a word of its own, so a longer name does not describe a shorter one."""
+    app = App(name="lab")
+    app.command(lambda *, nodes=3, dry_run=False: (nodes, dry_run), name="up")
+    file = SourceFile(
+        "src/schedlab/web/x.py",
+        "GET = '/api/v1/export'\nclass LogSettings:\n    kept_days: int = 3\n    level: str\n",
+    )
+    [(words, up)] = verbs(app, ("lab",))
+
+    assert unmentioned([words], "lab upgrade") == ["lab up"]
+    assert {"--nodes", "--dry-run"} <= set(options(up))
+    assert unmentioned(rest_paths([file]), "/api/v1/exports") == ["/api/v1/export"]
+    assert unmentioned(setting_fields([file]), "the `level`") == ["keptDays"]

@@ -1,0 +1,95 @@
+"""Writes the pages of docs/reference that can be derived from the code: the command line and the plugins.
+
+Run by `make docs`; tests/architecture fails while a page is out of date.
+"""
+
+import inspect
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from cyclopts import App
+
+import schedlab.cli
+from schedlab.scheduler.framework.interface import PluginEntry
+from schedlab.scheduler.plugins import registry
+
+REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
+NOTE = "<!-- Written by `make docs` from the code; do not edit. -->\n\n"
+
+
+def command_line() -> App:
+    """The one App of schedlab.cli."""
+    [app] = [value for value in vars(schedlab.cli).values() if isinstance(value, App)]
+    return app
+
+
+def plugin_entries() -> dict[str, PluginEntry]:
+    """What the plugin registry lists, by plugin name."""
+    entries: dict[str, PluginEntry] = {}
+    for value in vars(registry).values():
+        listed = value.values() if isinstance(value, Mapping) else value if isinstance(value, Sequence) else ()
+        entries.update({entry.name: entry for entry in listed if isinstance(entry, PluginEntry)})
+    return entries
+
+
+def pages() -> dict[Path, str]:
+    """Every generated page with its text."""
+    return {
+        REFERENCE / "cli.md": NOTE + _command_line_page(command_line()),
+        REFERENCE / "plugins.md": NOTE + _plugins_page(plugin_entries()),
+    }
+
+
+def _command_line_page(app: App) -> str:
+    """What `--help` says of every verb; cyclopts words usage lines after the running program, so it is named here."""
+    running, sys.argv = sys.argv, ["schedlab"]
+    try:
+        return app.generate_docs().rstrip() + "\n"
+    finally:
+        sys.argv = running
+
+
+def _plugins_page(entries: Mapping[str, PluginEntry]) -> str:
+    rows = [
+        "# Plugins",
+        "",
+        "Every plugin of the default registry; names and behaviour are kube-scheduler's.",
+        "",
+        "| Plugin | Extension points | What it does | Mirrors | Differs |",
+        "|---|---|---|---|---|",
+    ]
+    for name, entry in sorted(entries.items()):
+        module = inspect.getmodule(entry.factory)
+        text = inspect.getdoc(module) or ""
+        cells = [
+            f"`{name}`",
+            ", ".join(f"`{point}`" for point in entry.extension_points),
+            text.split("\n\n")[0],
+            _paragraph(text, "Mirrors"),
+            _paragraph(text, "Differs"),
+        ]
+        rows.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
+    return "\n".join(rows) + "\n"
+
+
+def _paragraph(text: str, label: str) -> str:
+    """What follows `label:` in a module docstring, up to the next label or empty line."""
+    match = re.search(rf"^{label}:\s*(.+?)(?=\n\n|\n[A-Z]\w+:|\Z)", text, re.MULTILINE | re.DOTALL)
+    return match[1] if match else ""
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def main() -> None:
+    REFERENCE.mkdir(parents=True, exist_ok=True)
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+        print(f"wrote {path.relative_to(REFERENCE.parent.parent)}")
+
+
+if __name__ == "__main__":
+    main()
