@@ -7,9 +7,13 @@ object's `raw` dict.
 
 from __future__ import annotations
 
+from typing import dataclass_transform
+
 import msgspec
 
 
+# Type checkers read from this that subclasses are frozen too, as they are at run time.
+@dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
 class View(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, gc=False):
     """Base of every typed view: wire names are camelCase, attributes snake_case, unknown fields are ignored."""
 

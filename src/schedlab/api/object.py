@@ -1,0 +1,182 @@
+"""One stored version of an object: immutable JSON in segments, a typed view and a dict, both made when asked for.
+
+    {"kind":…,"apiVersion":…,"metadata":{"resourceVersion":"7",  metadata  ,"managedFields":  …  }  body
+     └──────── header ─────┘                                    └ segment ┘                  └ ┘   └ segment, from its
+                                                                                     comma or closing brace on
+
+The segments are encoded once. A get, a list item (which carries no kind) and a watch event splice the same bytes, and
+a new revision of an unchanged object shares all of them.
+
+Mirrors: the role of runtime.Object plus its cached encoding, staging/src/k8s.io/apimachinery/pkg/runtime (v1.36)
+Differs: resourceVersion comes first in metadata; the order of JSON members has no meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+import msgspec
+import orjson
+
+from schedlab.api.views.catalog import view_of
+from schedlab.api.views.meta import View
+
+#: A whole object as a dict with the wire's own keys. The values are JSON's.
+Object: TypeAlias = dict[str, Any]
+
+#: Resource, namespace, name and uid.
+Identity: TypeAlias = tuple[str, str, str, str]
+
+#: Header, metadata, managedFields and body, as drawn above.
+Segments: TypeAlias = tuple[bytes, bytes, bytes, bytes]
+
+_RESOURCE_VERSION: Final = b'"metadata":{"resourceVersion":"'
+_MANAGED_FIELDS: Final = b',"managedFields":'
+_TYPE_KEYS: Final = frozenset(("kind", "apiVersion", "metadata"))
+
+# Pods of one manager and one second carry the same managedFields, so a few recent ones are worth sharing.
+_SHARED_MAX: Final = 4096
+_shared: dict[bytes, bytes] = {}
+_headers: dict[tuple[str, str], bytes] = {}
+_decoders: dict[str, msgspec.json.Decoder[View]] = {}
+
+
+class StoredObject:
+    """One version of one object; every attribute is fixed once it is made."""
+
+    __slots__ = (
+        "_body",
+        "_header",
+        "_managed_fields",
+        "_metadata",
+        "_raw",
+        "_view",
+        "name",
+        "namespace",
+        "resource",
+        "revision",
+        "uid",
+    )
+
+    def __init__(self, identity: Identity, revision: int, segments: Segments) -> None:
+        self.resource, self.namespace, self.name, self.uid = identity
+        self.revision = revision
+        self._header, self._metadata, self._managed_fields, self._body = segments
+        self._view: Any = None
+        self._raw: Object | None = None
+
+    @classmethod
+    def encode(cls, resource: str, obj: Mapping[str, Any], revision: int) -> StoredObject:
+        """Encode a whole object, which must name its kind and apiVersion; a resourceVersion in it is ignored."""
+        metadata = dict(obj["metadata"])
+        metadata.pop("resourceVersion", None)
+        managed_fields = metadata.pop("managedFields", None)
+        body = orjson.dumps({key: value for key, value in obj.items() if key not in _TYPE_KEYS})
+        segments = (
+            header(obj["kind"], obj["apiVersion"]),
+            # A leading comma in place of the brace, so that every segment can follow another one.
+            b"," + orjson.dumps(metadata)[1:-1] if metadata else b"",
+            _share(orjson.dumps(managed_fields)) if managed_fields else b"",
+            b"}" if body == b"{}" else b"," + body[1:],
+        )
+        identity = (resource, metadata.get("namespace", ""), metadata.get("name", ""), metadata.get("uid", ""))
+        return cls(identity, revision, segments)
+
+    @classmethod
+    def decode(cls, resource: str, encoded: bytes, revision: int) -> StoredObject:
+        """Make a version from the JSON of a whole object, as another store wrote it."""
+        return cls.encode(resource, orjson.loads(encoded), revision)
+
+    def with_revision(self, revision: int) -> StoredObject:
+        """Return the same content under another revision: what a DELETED event carries."""
+        identity = (self.resource, self.namespace, self.name, self.uid)
+        return StoredObject(identity, revision, (self._header, self._metadata, self._managed_fields, self._body))
+
+    @property
+    def key(self) -> str:
+        """The place in its resource's key space: `namespace/name`, or the name of a cluster-scoped object."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def view(self) -> Any:
+        """The typed view of the kind."""
+        if self._view is None:
+            self._view = _decoder(self.resource).decode(
+                b'{%b%d"%b}%b' % (_RESOURCE_VERSION, self.revision, self._metadata, self._body)
+            )
+        return self._view
+
+    @property
+    def raw(self) -> Object:
+        """The whole object as a dict that is kept and shared: never change it."""
+        if self._raw is None:
+            self._raw = self.thaw()
+        return self._raw
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        labels: Mapping[str, str] = self.view.metadata.labels
+        return labels
+
+    def thaw(self) -> Object:
+        """Return a new dict of the whole object that belongs to the caller."""
+        thawed: Object = orjson.loads(self.json())
+        return thawed
+
+    def json(self) -> bytes:
+        """Encode the whole object."""
+        return b"{%b%b" % (self._header, self.item_json()[1:])
+
+    def item_json(self) -> bytes:
+        """Encode the object as an item of a list: without kind and apiVersion."""
+        if not self._managed_fields:
+            return b'{%b%d"%b}%b' % (_RESOURCE_VERSION, self.revision, self._metadata, self._body)
+        return b'{%b%d"%b%b%b}%b' % (
+            _RESOURCE_VERSION,
+            self.revision,
+            self._metadata,
+            _MANAGED_FIELDS,
+            self._managed_fields,
+            self._body,
+        )
+
+    def forget(self) -> None:
+        """Drop the decoded forms to save memory; they are made again when asked for."""
+        self._view = None
+        self._raw = None
+
+    def same_content(self, other: StoredObject) -> bool:
+        """Whether both versions differ in nothing but the revision."""
+        return (
+            self._body == other._body
+            and self._metadata == other._metadata
+            and self._managed_fields == other._managed_fields
+            and self._header == other._header
+        )
+
+    def __repr__(self) -> str:
+        return f"StoredObject({self.resource} {self.key} at {self.revision})"
+
+
+def header(kind: str, api_version: str) -> bytes:
+    """Return the members that say what an object is, each followed by a comma."""
+    known = _headers.get((kind, api_version))
+    if known is None:
+        known = orjson.dumps({"kind": kind, "apiVersion": api_version})[1:-1] + b","
+        _headers[kind, api_version] = known
+    return known
+
+
+def _decoder(resource: str) -> msgspec.json.Decoder[View]:
+    decoder = _decoders.get(resource)
+    if decoder is None:
+        decoder = _decoders[resource] = msgspec.json.Decoder(view_of(resource))
+    return decoder
+
+
+def _share(encoded: bytes) -> bytes:
+    """Return an equal byte string that is in use already, if it was seen lately."""
+    if len(_shared) >= _SHARED_MAX:
+        _shared.clear()
+    return _shared.setdefault(encoded, encoded)

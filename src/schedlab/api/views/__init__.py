@@ -1,0 +1,1 @@
+"""Typed views: what the core reads of each kind, decoded straight from stored JSON."""

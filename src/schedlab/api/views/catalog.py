@@ -1,0 +1,25 @@
+"""Which typed view each resource has; a resource without one is seen through its metadata alone."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from schedlab.api.views import core, workloads
+from schedlab.api.views.meta import Metadata, View
+
+VIEWS: Final[dict[str, type[View]]] = {
+    "namespaces": core.Namespace,
+    "nodes": core.Node,
+    "pods": core.Pod,
+    "services": core.Service,
+    "replicationcontrollers": workloads.ReplicationController,
+    "replicasets.apps": workloads.SelectingController,
+    "statefulsets.apps": workloads.SelectingController,
+    "poddisruptionbudgets.policy": workloads.PodDisruptionBudget,
+    "priorityclasses.scheduling.k8s.io": workloads.PriorityClass,
+}
+
+
+def view_of(resource: str) -> type[View]:
+    """Return the view of a resource, named as kubectl names it."""
+    return VIEWS.get(resource, Metadata)

@@ -1,0 +1,86 @@
+"""A stored object: what goes in comes out, in every form, from the same bytes."""
+
+import orjson
+import pytest
+
+from schedlab.api.object import Object, StoredObject
+from schedlab.api.views.core import Pod
+
+POD: Object = {
+    "kind": "Pod",
+    "apiVersion": "v1",
+    "metadata": {"name": "p", "namespace": "d", "uid": "u", "labels": {"a": "b"}, "resourceVersion": "1"},
+    "spec": {"nodeName": "n"},
+}
+MANAGED: Object = {**POD, "metadata": {**POD["metadata"], "managedFields": [{"manager": "m"}]}}
+BARE: Object = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "c"}}
+EMPTY: Object = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {}}
+
+
+def at(obj: Object, revision: int) -> Object:
+    return {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(revision)}}
+
+
+@pytest.mark.parametrize("obj", [POD, MANAGED, BARE, EMPTY], ids=["plain", "managed fields", "no body", "no metadata"])
+def test_whole_object_comes_back_with_its_revision(obj: Object) -> None:
+    """The JSON of a version is the object that was encoded, under the revision it was given."""
+    stored = StoredObject.encode("any", obj, 7)
+
+    assert orjson.loads(stored.json()) == at(obj, 7)
+    assert stored.raw == at(obj, 7)
+
+
+@pytest.mark.parametrize("obj", [POD, MANAGED, BARE])
+def test_list_items_carry_no_kind(obj: Object) -> None:
+    """An item of a list is the object without kind and apiVersion."""
+    item = orjson.loads(StoredObject.encode("any", obj, 7).item_json())
+
+    assert item == {key: value for key, value in at(obj, 7).items() if key not in {"kind", "apiVersion"}}
+
+
+def test_attributes_come_from_metadata() -> None:
+    """Identity is read from metadata, and the key is namespace/name."""
+    stored = StoredObject.encode("pods", POD, 7)
+
+    assert (stored.resource, stored.namespace, stored.name, stored.uid, stored.revision) == ("pods", "d", "p", "u", 7)
+    assert stored.key == "d/p"
+    assert StoredObject.encode("configmaps", BARE, 1).key == "c"
+    assert stored.labels == {"a": "b"}
+
+
+def test_view_is_that_of_the_resource() -> None:
+    """A pod is seen as a Pod, and the view is made once."""
+    stored = StoredObject.encode("pods", MANAGED, 7)
+
+    assert isinstance(stored.view, Pod)
+    assert stored.view is stored.view
+    assert stored.view.spec.node_name == "n"
+    assert stored.view.metadata.resource_version == "7"
+
+
+def test_another_revision_shares_content() -> None:
+    """The same content under another revision differs in the revision alone, and encoding does not change the dict."""
+    stored = StoredObject.encode("pods", MANAGED, 7)
+    later = stored.with_revision(9)
+
+    assert later.raw == at(MANAGED, 9)
+    assert later.same_content(stored)
+    assert not StoredObject.encode("pods", POD, 7).same_content(stored)
+    assert MANAGED["metadata"]["resourceVersion"] == "1"
+
+
+def test_thawed_dicts_are_independent() -> None:
+    """What a caller may change is not what readers share."""
+    stored = StoredObject.encode("pods", POD, 7)
+    stored.thaw()["spec"]["nodeName"] = "other"
+
+    assert stored.raw["spec"]["nodeName"] == "n"
+
+
+def test_forgotten_forms_are_made_again() -> None:
+    """Dropping decoded forms loses nothing."""
+    stored = StoredObject.encode("pods", POD, 7)
+    before = stored.raw, stored.view
+    stored.forget()
+
+    assert (stored.raw, stored.view) == before
