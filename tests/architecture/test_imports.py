@@ -6,9 +6,12 @@ import sys
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import grimp
+import pytest
 
+from tests.architecture.code_rules import CORE_LAYERS
 from tests.architecture.source_tree import REPOSITORY, SourceFile, python_files
 
 
@@ -21,15 +24,34 @@ def test_import_contracts_hold() -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-def test_every_folder_is_described_to_the_contracts() -> None:
-    """A core layer of the purity contract and of the rules for code is the same thing in both."""
-    from tests.architecture.code_rules import CORE_LAYERS
-
+def contracts() -> dict[str, Any]:
+    """The contracts of pyproject.toml by id."""
     with (REPOSITORY / "pyproject.toml").open("rb") as file:
-        contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
-    [purity] = [contract for contract in contracts if contract["id"] == "purity"]
+        return {contract["id"]: contract for contract in tomllib.load(file)["tool"]["importlinter"]["contracts"]}
 
-    assert [f"schedlab.{layer}" for layer in CORE_LAYERS] == purity["source_modules"]
+
+def test_core_is_the_same_for_contracts_and_for_rules() -> None:
+    """The purity contract and the rules for calls guard the same layers."""
+    assert [f"schedlab.{layer}" for layer in CORE_LAYERS] == contracts()["purity"]["source_modules"]
+
+
+@pytest.mark.parametrize(
+    ("contract", "exempt"),
+    [
+        ("assembly-apiserver", {"cluster"}),
+        ("assembly-parts", {"cluster"}),
+        ("store-door", {"registry", "cluster", "backends"}),
+    ],
+)
+def test_no_folder_is_left_out_of_a_contract(contract: str, exempt: set[str]) -> None:
+    """A contract about what lies above a folder lists everything above it, so a new folder must be added."""
+    rows = [[name.strip(" ()") for name in row.split("|")] for row in contracts()["layers"]["layers"]]
+    guarded = {name.removeprefix("schedlab.") for name in contracts()[contract]["forbidden_modules"]}
+    [row] = [number for number, names in enumerate(rows) if guarded & set(names)]
+    there = {file.module.split(".")[1] for file in python_files("src") if file.module.count(".")}
+    above = {name for names in rows[:row] for name in names} & there
+
+    assert {f"schedlab.{name}" for name in above - exempt} <= set(contracts()[contract]["source_modules"])
 
 
 def entry_points() -> set[str]:
