@@ -351,9 +351,7 @@ class PostFilterPlugin(Plugin, Protocol):
 class PreScorePlugin(Plugin, Protocol):
     """Looks at the pod once before feasible nodes are scored."""
 
-    def pre_score(
-        self, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]
-    ) -> Status | None:
+    def pre_score(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]) -> Status | None:
         """`rows: int64[F]` are the feasible nodes, in order; SKIP leaves the plugin's score out."""
 
 

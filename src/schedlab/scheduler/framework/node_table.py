@@ -169,8 +169,22 @@ class NodeTable:
             column.reorder(old_rows)
         for row, info in enumerate(self.infos):
             info.row = row
-        for row in np.flatnonzero(old_rows < 0):
+        for row in np.flatnonzero(old_rows < 0).tolist():
             self.set_node(self.infos[row])
+
+    def copy(self, infos: Mapping[str, NodeInfo]) -> NodeTable:
+        """Return an independent copy over the copies of the infos, by name; columns of plugins are made anew."""
+        other = NodeTable()
+        other.names, other.row_of = list(self.names), dict(self.row_of)
+        # A node that left since the last refresh has no copy of its own any more.
+        other.infos = [infos.get(info.name) or info.copy() for info in self.infos]
+        other.resource_names, other._resource_index = list(self.resource_names), dict(self._resource_index)
+        for attribute, _ in _BASE_COLUMNS:
+            setattr(other, attribute, getattr(self, attribute).copy())
+        for value in self.taint_sets.values():
+            other.taint_sets.id_of(value)
+        other._clock = self._clock
+        return other
 
     def set_node(self, info: NodeInfo) -> None:
         """Recompute the row of a node that is new or was changed."""

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from schedlab.api.rules.requests import NonZeroRequest, non_zero_request, pod_requests
 from schedlab.apimachinery.quantity import parse_milli, parse_value
 from schedlab.apimachinery.selectors import Selector, selector_from_view
@@ -65,9 +67,7 @@ class Resource:
 
     def copy(self) -> Resource:
         """Return an independent copy."""
-        return Resource(
-            self.milli_cpu, self.memory, self.ephemeral_storage, self.allowed_pod_number, dict(self.scalar)
-        )
+        return Resource(self.milli_cpu, self.memory, self.ephemeral_storage, self.allowed_pod_number, dict(self.scalar))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +129,13 @@ class PodInfo:
     def __repr__(self) -> str:
         return f"PodInfo({self.key})"
 
+    def on_node(self, node_name: str) -> PodInfo:
+        """Return the pod as it will be once it is bound to the node; what was computed already is kept."""
+        other = PodInfo.__new__(PodInfo)
+        other.__dict__.update(self.__dict__)
+        other.pod = replace(self.pod, spec=replace(self.pod.spec, node_name=node_name))
+        return other
+
     @cached_property
     def requests(self) -> dict[str, int]:
         """What the pod asks of a node, by resource name; cpu in milli."""
@@ -161,9 +168,7 @@ class PodInfo:
         """Preferred pod affinity, parsed, with weights."""
         affinity = self.pod.spec.affinity and self.pod.spec.affinity.pod_affinity
         return (
-            _weighted(self.namespace, affinity.preferred_during_scheduling_ignored_during_execution)
-            if affinity
-            else ()
+            _weighted(self.namespace, affinity.preferred_during_scheduling_ignored_during_execution) if affinity else ()
         )
 
     @cached_property
