@@ -52,6 +52,9 @@ class EventResource(Enum):
     DEVICE_CLASS = "resource.k8s.io/DeviceClass"
     POD_GROUP = "scheduling.k8s.io/PodGroup"
     WILDCARD = "*"
+    # Only in events that happen, never in those a plugin registers: POD matches both.
+    ASSIGNED_POD = "AssignedPod"
+    UNSCHEDULED_POD = "UnschedulablePod"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,65 @@
+"""A pod while the scheduling queue is responsible for it: the pod and the history of its attempts.
+
+Mirrors: QueuedPodInfo in pkg/scheduler/framework/types.go (v1.36).
+Differs: the pod's signature is not kept here, it is a matter of the pod alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from schedlab.scheduler.framework.types import PodInfo
+
+_NONE: Final[frozenset[str]] = frozenset()
+
+
+@dataclass(slots=True, eq=False)
+class QueuedPodInfo:
+    """One pod and its attempts; changes in place, and is in one place of the queue or in flight.
+
+    timestamp_ns: when it (re)entered the queue; the sort key and the backoff count from it.
+    initial_attempt_ns: when it first reached the active queue.
+    unschedulable_count: attempts that plugins turned down. consecutive_errors_count: errors since the last of those.
+    backoff_expiration_ns: kept once computed; None when it has to be computed anew.
+    unschedulable_plugins, pending_plugins: who turned the last attempt down. gating_plugin: who gates it, or "".
+    was_flushed: it came back because it had waited for too long, not because of an event.
+    """
+
+    pod: PodInfo
+    timestamp_ns: int
+    attempts: int = 0
+    initial_attempt_ns: int | None = None
+    unschedulable_count: int = 0
+    consecutive_errors_count: int = 0
+    backoff_expiration_ns: int | None = None
+    unschedulable_plugins: frozenset[str] = _NONE
+    pending_plugins: frozenset[str] = _NONE
+    gating_plugin: str = ""
+    was_flushed: bool = False
+
+    @property
+    def key(self) -> str:
+        """namespace/name: what pods are told apart by in the queue."""
+        return self.pod.key
+
+    @property
+    def gated(self) -> bool:
+        """Whether a pre_enqueue plugin keeps the pod out."""
+        return bool(self.gating_plugin)
+
+    @property
+    def rejectors(self) -> frozenset[str]:
+        """Every plugin that turned the last attempt down."""
+        return self.unschedulable_plugins | self.pending_plugins if self.pending_plugins else self.unschedulable_plugins
+
+    def set_rejectors(self, unschedulable: Iterable[str] = (), pending: Iterable[str] = ()) -> None:
+        """Note who turned an attempt down, after its end and before the pod is put back; none means an error."""
+        self.unschedulable_plugins, self.pending_plugins = frozenset(unschedulable), frozenset(pending)
+        self.gating_plugin = ""
+
+    def copy(self) -> QueuedPodInfo:
+        """Return an independent copy; the pod is shared, it does not change."""
+        return replace(self)
