@@ -1,0 +1,386 @@
+"""Turning what a client sent into an object: unknown and repeated fields, wrong types, what Go leaves out.
+
+`decode` checks a JSON value against a type and returns it as kube-apiserver would write it back: unknown fields
+dropped, nulls and empty optional values left out, fields that Go always writes filled in, quantities and times in
+their canonical form. Problems that only strict validation minds (unknown and repeated fields) are collected, wrong
+types raise DecodeError with the text of Go's JSON decoder.
+
+Mirrors: sigs.k8s.io/json decode.go, staging/src/k8s.io/apimachinery/pkg/runtime/serializer/json,
+staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update}.go for what a directive does (v1.36)
+Differs: when an object is repeated inside a map, the two are merged; Go keeps the second. Decoding stops at 100
+strict errors as upstream does, not after them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final, Literal, TypeAlias
+
+from schedlab.apimachinery import gojson, json_reader, quantity, timestamps
+from schedlab.apimachinery.json_reader import JSONValue, Repeated
+from schedlab.apimachinery.schema import Field, List, Map, Scalar, Struct, Type, Untyped
+
+Directive: TypeAlias = Literal["Strict", "Warn", "Ignore"]
+
+_STRICT_ERRORS_MAX: Final = 100
+_BASE64: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+_INTEGER_LIMITS: Final = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
+
+
+class DecodeError(ValueError):
+    """A value that does not fit its type; the message is kube-apiserver's."""
+
+
+@dataclass(slots=True)
+class Decoded:
+    """An object in canonical form and what strict validation has against the text it came from."""
+
+    value: dict[str, Any]
+    strict_errors: list[str] = field(default_factory=list)
+
+
+def decode(value: JSONValue, type: Struct) -> Decoded:
+    """Check a JSON value and bring it into canonical form; raises DecodeError."""
+    walk = _Walk()
+    made = walk.struct(value, type)
+    if walk.first_error is not None:
+        raise DecodeError(walk.first_error)
+    return Decoded(made, list(walk.strict_errors))
+
+
+def decode_text(text: bytes, type: Struct) -> Decoded:
+    """Read and decode a JSON text; raises DecodeError."""
+    try:
+        return decode(json_reader.read(text), type)
+    except json_reader.JSONSyntaxError as error:
+        raise DecodeError(str(error)) from None
+    except DecodeError:
+        # Once more with the literals of numbers, which a message may have to show.
+        return decode(json_reader.read_exact(text), type)
+
+
+def repeated_fields(value: JSONValue) -> list[str]:
+    """List the strict errors of a value without a type: its repeated keys."""
+    walk = _Walk()
+    walk.any_value(value)
+    return list(walk.strict_errors)
+
+
+def strict_error(errors: Sequence[str]) -> str:
+    """Join strict errors into the one message that a Strict request is refused with."""
+    return "strict decoding error: " + ", ".join(errors)
+
+
+class _Step:
+    """A place on the way down: a field of a struct, an index, or a key of a map."""
+
+    __slots__ = ("field", "struct", "text")
+
+    def __init__(self, text: str, struct: Struct | None = None, field: Field | None = None) -> None:
+        self.text = text
+        self.struct = struct
+        self.field = field
+
+
+class _Walk:
+    """One decoding: the path to the current value and what was found so far."""
+
+    def __init__(self) -> None:
+        self.path: list[_Step] = []
+        self.strict_errors: dict[str, None] = {}
+        self.first_error: str | None = None
+
+    # --- messages ---------------------------------------------------------------------------------------------------
+
+    def _strict(self, problem: str, name: str) -> None:
+        if len(self.strict_errors) >= _STRICT_ERRORS_MAX:
+            return
+        path = "".join(step.text for step in self.path)
+        self.strict_errors[f"{problem} {gojson.quote(f'{path}.{name}'[not path :])}"] = None
+
+    def _mismatch(self, found: str, go: str) -> str:
+        """Word a wrong type as encoding/json does, with the innermost struct and the path of field names."""
+        fields = [step for step in self.path if step.field is not None]
+        if not fields:
+            return f"json: cannot unmarshal {found} into Go value of type {go}"
+        names = []
+        for step in fields:
+            assert step.field is not None
+            names += [step.field.embedded, step.field.name] if step.field.embedded else [step.field.name]
+        struct = fields[-1].struct
+        assert struct is not None
+        where = f"{struct.short_name}.{'.'.join(names)}"
+        return f"json: cannot unmarshal {found} into Go struct field {where} of type {go}"
+
+    def _save(self, message: str) -> None:
+        if self.first_error is None:
+            self.first_error = message
+
+    def _wrong_type(self, value: JSONValue, go: str) -> None:
+        self._save(self._mismatch(kind_of(value), go))
+
+    # --- containers -------------------------------------------------------------------------------------------------
+
+    def struct(self, value: JSONValue, type: Struct) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        if isinstance(value, dict):
+            fields = type.fields
+            for key, item in self._pairs(value, fields):
+                field = fields.get(key)
+                if field is None:
+                    self._strict("unknown field", key)
+                    continue
+                if item.__class__ is str and field.type.__class__ is Scalar and field.type.kind == "string":
+                    if item or not field.drops_empty:
+                        out[key] = item
+                    continue
+                made = self._field(item, field, type)
+                if made is not None or field.always_written:
+                    out[key] = made
+        elif value is not None:
+            self._wrong_type(value, type.go)
+        for field in type.always_written:
+            if field.name not in out:
+                out[field.name] = field.empty()
+        return out
+
+    def _pairs(self, value: dict[str, JSONValue], fields: dict[str, Field] | None) -> Any:
+        """Items of an object; those of a repeated key are reported, and objects under one key are joined."""
+        return value.items() if value.__class__ is dict else self._repeated_pairs(value, fields)
+
+    def _repeated_pairs(self, value: dict[str, JSONValue], fields: dict[str, Field] | None) -> Any:
+        seen: dict[str, JSONValue] = {}
+        for key, item in value.pairs if isinstance(value, Repeated) else value.items():
+            joined = item
+            if key in seen:
+                if fields is None or key in fields:
+                    self._strict("duplicate field", key)
+                joined = _join(seen[key], item)
+            seen[key] = joined
+            yield key, joined
+
+    def _field(self, item: JSONValue, field: Field, owner: Struct) -> Any:
+        """Decode the value of a field; None when Go would leave the field out or write null."""
+        if item is None and field.pointer:
+            return None
+        self.path.append(_Step(f".{field.name}"[not self.path :], owner, field))
+        made = self._value(item, field.type)
+        self.path.pop()
+        if field.drops_empty and not made and not (isinstance(field.type, Struct) and field.always_written):
+            return None
+        return made
+
+    def _value(self, item: JSONValue, type: Type) -> Any:
+        if isinstance(type, Scalar):
+            return _SCALARS[type.kind](self, item, type)
+        if isinstance(type, Struct):
+            return self.struct(item, type)
+        if isinstance(type, List):
+            return self._list(item, type)
+        if isinstance(type, Map):
+            return self._map(item, type)
+        assert isinstance(type, Untyped)
+        return item
+
+    def _list(self, items: JSONValue, type: List) -> list[Any] | None:
+        if items is None:
+            return None
+        if not isinstance(items, list):
+            self._wrong_type(items, type.go)
+            return None
+        element = type.element
+        out = []
+        step = _Step("")
+        self.path.append(step)
+        for number, item in enumerate(items):
+            step.text = f"[{number}]"
+            out.append(self._value(item, element))
+        self.path.pop()
+        return out
+
+    def _map(self, items: JSONValue, type: Map) -> dict[str, Any] | None:
+        if items is None:
+            return None
+        if not isinstance(items, dict):
+            self._wrong_type(items, type.go)
+            return None
+        element = type.element
+        out = {}
+        step = _Step("")
+        for key, item in self._pairs(items, None):
+            if item.__class__ is str and element.__class__ is Scalar and element.kind == "string":  # type: ignore[attr-defined]
+                out[key] = item
+                continue
+            step.text = f".{key}" if self.path else key
+            self.path.append(step)
+            out[key] = self._value(item, element)
+            self.path.pop()
+        return out
+
+    def any_value(self, value: JSONValue) -> None:
+        """Look for repeated keys in a value of any type."""
+        if isinstance(value, dict):
+            for key, item in self._pairs(value, None):
+                self.path.append(_Step(f".{key}" if self.path else key))
+                self.any_value(item)
+                self.path.pop()
+        elif isinstance(value, list):
+            for number, item in enumerate(value):
+                self.path.append(_Step(f"[{number}]"))
+                self.any_value(item)
+                self.path.pop()
+
+    # --- scalars ----------------------------------------------------------------------------------------------------
+
+    def string(self, value: JSONValue, type: Scalar) -> str:
+        if isinstance(value, str):
+            return value
+        if value is not None:
+            self._wrong_type(value, type.go)
+        return ""
+
+    def boolean(self, value: JSONValue, type: Scalar) -> bool:
+        if isinstance(value, bool):
+            return value
+        if value is not None:
+            self._wrong_type(value, type.go)
+        return False
+
+    def integer(self, value: JSONValue, type: Scalar) -> int:
+        if value.__class__ is int:
+            low, high = _INTEGER_LIMITS[type.format or "int64"]
+            if low <= value <= high:
+                return int(value)
+        if value is not None:
+            number = is_number(value)
+            self._save(self._mismatch(f"number {json_reader.number_text(value)}" if number else kind_of(value), type.go))
+        return 0
+
+    def number(self, value: JSONValue, type: Scalar) -> float:
+        if is_number(value):
+            return value  # type: ignore[no-any-return]
+        if value is not None:
+            self._wrong_type(value, type.go)
+        return 0
+
+    def bytes(self, value: JSONValue, type: Scalar) -> str | None:
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            self._wrong_type(value, type.go)
+            return None
+        problem = base64_error(value)
+        if problem is not None:
+            self._save(f"illegal base64 data at input byte {problem}")
+        return value.replace("\n", "").replace("\r", "")
+
+    def quantity(self, value: JSONValue, _type: Scalar) -> str:
+        if value.__class__ is str:
+            return _quantity(value)
+        return str(_or_fail(lambda: quantity.from_json(value)))
+
+    def time(self, value: JSONValue, _type: Scalar) -> str | None:
+        return self._time(value, timestamps.canonical)
+
+    def micro_time(self, value: JSONValue, _type: Scalar) -> str | None:
+        return self._time(value, timestamps.canonical_micro)
+
+    def _time(self, value: JSONValue, canonical: Callable[[str], str | None]) -> str | None:
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            raise DecodeError(self._mismatch(kind_of(value), "string"))
+        return _or_fail(lambda: canonical(value))
+
+    def int_or_string(self, value: JSONValue, _type: Scalar) -> int | str:
+        """An integer is read as int32 by a decoder of its own, whose error ends everything."""
+        if isinstance(value, str):
+            return value
+        if value is None:
+            return 0
+        low, high = _INTEGER_LIMITS["int32"]
+        if value.__class__ is int and low <= value <= high:
+            return int(value)
+        found = f"number {json_reader.number_text(value)}" if is_number(value) else kind_of(value)
+        raise DecodeError(self._mismatch(found, "int32"))
+
+
+_SCALARS: Final[dict[str, Callable[[_Walk, JSONValue, Scalar], Any]]] = {
+    "string": _Walk.string,
+    "boolean": _Walk.boolean,
+    "integer": _Walk.integer,
+    "number": _Walk.number,
+    "bytes": _Walk.bytes,
+    "quantity": _Walk.quantity,
+    "time": _Walk.time,
+    "micro-time": _Walk.micro_time,
+    "int-or-string": _Walk.int_or_string,
+}
+
+
+def _or_fail(parse: Callable[[], Any]) -> Any:
+    """Run a parser whose error ends the decoding, as that of a type with its own decoder does in Go."""
+    try:
+        return parse()
+    except ValueError as error:
+        raise DecodeError(str(error)) from None
+
+
+@lru_cache(maxsize=4096)
+def _quantity(text: str) -> str:
+    return str(_or_fail(lambda: quantity.from_json(text)))
+
+
+def is_number(value: JSONValue) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def kind_of(value: JSONValue) -> str:
+    """Name the JSON type of a value in Go's words."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, (int, float)):
+        return "number"
+    return "array" if isinstance(value, list) else "object"
+
+
+def _join(first: JSONValue, second: JSONValue) -> JSONValue:
+    """Go decodes a repeated object into the one that is there already."""
+    if not (isinstance(first, dict) and isinstance(second, dict)):
+        return second
+    pairs = second.pairs if isinstance(second, Repeated) else list(second.items())
+    joined = dict(first)
+    for key, item in pairs:
+        joined[key] = _join(joined[key], item) if key in joined else item
+    return joined
+
+
+def base64_error(text: str) -> int | None:
+    """Return the position that Go's base64 decoder complains about, None when the text is good."""
+    encoded = text.encode()
+    digits = 0
+    for position, char in enumerate(encoded):
+        if char in b"\r\n":
+            continue
+        if char == ord("="):
+            return _padding_error(encoded, position, digits % 4)
+        if char not in _BASE64:
+            return position
+        digits += 1
+    return len(encoded) - digits % 4 if digits % 4 else None
+
+
+def _padding_error(encoded: bytes, position: int, digits: int) -> int | None:
+    """Check what follows the first `=` after so many digits of the last group."""
+    if digits < 2:
+        return position
+    rest = [at for at in range(position + 1, len(encoded)) if encoded[at] not in b"\r\n"]
+    if digits == 2:
+        if not rest:
+            return len(encoded)
+        if encoded[rest[0]] != ord("="):
+            return rest[0] - 1
+        rest = rest[1:]
+    return rest[0] if rest else None
