@@ -14,7 +14,8 @@ Differs: resourceVersion comes first in metadata; the order of JSON members has 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 import orjson
@@ -155,8 +156,32 @@ class StoredObject:
             and self._header == other._header
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        identity = (self.resource, self.namespace, self.name, self.uid)
+        segments = (self._header, self._metadata, self._managed_fields, self._body)
+        return StoredObject, (identity, self.revision, segments)
+
     def __repr__(self) -> str:
         return f"StoredObject({self.resource} {self.key} at {self.revision})"
+
+
+EventType: TypeAlias = Literal["ADDED", "MODIFIED", "DELETED"]
+
+
+@dataclass(frozen=True, slots=True)
+class WatchEvent:
+    """One change; for DELETED `object` is the last state at the revision of the deletion.
+
+    `previous` is the state before the change, None for ADDED.
+    """
+
+    type: EventType
+    object: StoredObject
+    previous: StoredObject | None = None
+
+    @property
+    def revision(self) -> int:
+        return self.object.revision
 
 
 def header(kind: str, api_version: str) -> bytes:

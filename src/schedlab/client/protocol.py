@@ -12,15 +12,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
-if TYPE_CHECKING:
-    from schedlab.api.object import StoredObject
-    from schedlab.apimachinery.errors import StatusError
+from schedlab.api.object import EventType, StoredObject, WatchEvent
+from schedlab.apimachinery.errors import StatusError
+
+__all__ = [
+    "Client",
+    "Completion",
+    "EventType",
+    "Outcome",
+    "PatchType",
+    "Verb",
+    "Watch",
+    "WatchEvent",
+    "Write",
+]
 
 Verb = Literal["create", "update", "patch", "delete"]
 PatchType = Literal["json", "merge", "strategic", "apply"]
-EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +60,6 @@ class Outcome:
 
 
 Completion = Callable[[Outcome], None]
-
-
-@dataclass(frozen=True, slots=True)
-class WatchEvent:
-    """One change; for DELETED `object` is the last state, `previous` is the state before the change."""
-
-    type: EventType
-    object: StoredObject
-    previous: StoredObject | None = None
 
 
 class Watch(Protocol):

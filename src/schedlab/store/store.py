@@ -1,0 +1,342 @@
+"""The store: one revision counter over all resources, optimistic concurrency, watches, kept history, forks.
+
+    create, update, delete ──► head state, log ──► back end ──► durable ──► watchers, then those who wait
+
+There is one writer and no thread. A write changes the head state at once, so that the next write builds on it; who
+must not see what a crash could take back (watchers, answers to clients) is told when the back end reports the
+revision durable. With the memory back end that is before the write returns.
+
+Mirrors: etcd's revision and watch semantics, staging/src/k8s.io/apiserver/pkg/storage/etcd3 (v1.36)
+Differs: every change has a revision of its own; revisions that watches may start from and history that the past can
+be rebuilt from are separate settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from schedlab.api.object import StoredObject, WatchEvent
+from schedlab.store.backend import Backend, MemoryBackend
+from schedlab.store.errors import Compacted, KeyExists, KeyMissing, StaleRevision
+from schedlab.store.log import EventLog
+from schedlab.store.table import Table
+
+Handler: TypeAlias = Callable[[WatchEvent], None]
+Waiter: TypeAlias = Callable[[Exception | None], None]
+
+#: The revision of a store without a change, as etcd counts.
+FIRST_REVISION: Final = 1
+WATCH_WINDOW: Final = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a list: `remaining` keys follow, `revision` is what the whole list shows."""
+
+    items: Sequence[StoredObject]
+    revision: int
+    remaining: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All objects at one revision."""
+
+    revision: int
+    objects: Sequence[StoredObject]
+
+
+class StoreWatch:
+    """A running watch: the changes of one resource under a key prefix, each once, in revision order."""
+
+    __slots__ = ("_handler", "_prefix", "_store", "position", "resource")
+
+    def __init__(self, store: Store, resource: str, prefix: str, since: int, handler: Handler) -> None:
+        self._store = store
+        self._prefix = prefix
+        self._handler: Handler | None = handler
+        self.resource = resource
+        #: The revision up to which changes have been handed over.
+        self.position = since
+
+    def offer(self, event: WatchEvent) -> None:
+        """Hand the change over unless that has happened or it is none of ours."""
+        if self._handler is None or event.revision <= self.position:
+            return
+        self.position = event.revision
+        if not self._prefix or event.object.key.startswith(self._prefix):
+            self._handler(event)
+
+    @property
+    def running(self) -> bool:
+        return self._handler is not None
+
+    def stop(self) -> None:
+        """Deliver nothing more."""
+        if self._handler is not None:
+            self._handler = None
+            self._store.forget_watch(self)
+
+
+class Store:
+    """Objects of all resources by key, and their changes by revision."""
+
+    def __init__(
+        self,
+        backend: Backend | None = None,
+        *,
+        watch_window: int | None = WATCH_WINDOW,
+        history: int | None = 0,
+        initial: Snapshot | None = None,
+    ) -> None:
+        """Start empty or from a snapshot.
+
+        `watch_window` newest revisions can be watched and listed from, `history` can be rebuilt; None keeps all.
+        """
+        start = FIRST_REVISION if initial is None else initial.revision
+        self._backend: Backend = MemoryBackend() if backend is None else backend
+        self._watch_window = watch_window
+        self._history = history
+        self._log = EventLog(start)
+        self._tables: dict[str, Table] = {}
+        #: Resources whose table a fork reads too: copied before the next change.
+        self._shared: dict[str, None] = {}
+        self._compacted = start
+        self._durable = start
+        self._delivered = start
+        self._dispatching = False
+        self._watches: dict[str, list[StoreWatch]] = {}
+        self._waiters: list[tuple[int, Waiter]] = []
+        for obj in () if initial is None else initial.objects:
+            self._tables.setdefault(obj.resource, Table()).put(obj.key, obj)
+        self._backend.attach(self)
+
+    # --- Reading -----------------------------------------------------------------------------------------------------
+
+    @property
+    def revision(self) -> int:
+        """The newest revision."""
+        return self._log.revision
+
+    @property
+    def next_revision(self) -> int:
+        """The revision that the next written object must carry."""
+        return self._log.revision + 1
+
+    @property
+    def durable_revision(self) -> int:
+        """The newest revision that a crash cannot take back."""
+        return self._durable
+
+    @property
+    def compacted_revision(self) -> int:
+        """The oldest revision that lists and watches can start from."""
+        if self._watch_window is None:
+            return self._compacted
+        return max(self._compacted, self._log.revision - self._watch_window)
+
+    def resources(self) -> list[str]:
+        """Return the resources that have objects, by name."""
+        return sorted(resource for resource, table in self._tables.items() if len(table))
+
+    def get(self, resource: str, key: str) -> StoredObject | None:
+        table = self._tables.get(resource)
+        return None if table is None else table.get(key)
+
+    def count(self, resource: str, prefix: str = "") -> int:
+        table = self._tables.get(resource)
+        return 0 if table is None else table.count(prefix)
+
+    def list(self, resource: str, prefix: str = "") -> list[StoredObject]:
+        """Return the newest objects under a key prefix, in key order."""
+        table = self._tables.get(resource)
+        if table is None:
+            return []
+        if not prefix:
+            return table.all()
+        return [obj for key in table.walk(prefix) if (obj := table.get(key)) is not None]
+
+    def page(
+        self, resource: str, prefix: str = "", *, after: str = "", limit: int = 0, revision: int | None = None
+    ) -> Page:
+        """Return at most `limit` objects behind the key `after`, as they are now or were at a revision."""
+        shown = self.revision if revision is None else revision
+        table = self._tables.get(resource) or Table()
+        if shown == self.revision:
+            keys = table.walk(prefix, after)
+            items = [obj for _, key in zip(range(limit or len(table)), keys, strict=False) if (obj := table.get(key))]
+            remaining = table.count(prefix, items[-1].key) if limit and items else 0
+            return Page(items, shown, remaining)
+        self._require(shown)
+        past = self._past(resource, table, prefix, after, shown)
+        cut = limit or len(past)
+        return Page(past[:cut], shown, max(0, len(past) - cut))
+
+    def _past(self, resource: str, table: Table, prefix: str, after: str, revision: int) -> Sequence[StoredObject]:
+        """List the objects as they were: what has not changed since, and what the changes replaced."""
+        replaced: dict[str, StoredObject | None] = {}
+        for event in self._log.after(revision):
+            if event.object.resource == resource:
+                replaced.setdefault(event.object.key, event.previous)
+        old = [key for key in replaced if key.startswith(prefix) and key > after]
+        keys = sorted({**dict.fromkeys(table.walk(prefix, after)), **dict.fromkeys(old)})
+        found = (replaced[key] if key in replaced else table.get(key) for key in keys)
+        return [obj for obj in found if obj is not None]
+
+    def _require(self, revision: int) -> None:
+        if revision < self.compacted_revision:
+            raise Compacted(revision, self.compacted_revision)
+
+    # --- Writing -----------------------------------------------------------------------------------------------------
+
+    def create(self, obj: StoredObject) -> None:
+        """Add an object that carries `next_revision`; raises KeyExists."""
+        if self.get(obj.resource, obj.key) is not None:
+            raise KeyExists(obj.key)
+        self._commit(WatchEvent("ADDED", obj))
+
+    def update(self, obj: StoredObject, expected: int) -> None:
+        """Replace the object that is at the revision `expected`; raises KeyMissing, StaleRevision."""
+        self._commit(WatchEvent("MODIFIED", obj, self._current(obj.resource, obj.key, expected)))
+
+    def delete(self, resource: str, key: str, expected: int, last: StoredObject | None = None) -> StoredObject:
+        """Remove the object that is at the revision `expected`; raises KeyMissing, StaleRevision.
+
+        Returns its last state, which is the stored one or `last`, at the revision of the deletion.
+        """
+        current = self._current(resource, key, expected)
+        gone = (current if last is None else last).with_revision(self.next_revision)
+        self._commit(WatchEvent("DELETED", gone, current))
+        return gone
+
+    def _current(self, resource: str, key: str, expected: int) -> StoredObject:
+        current = self.get(resource, key)
+        if current is None:
+            raise KeyMissing(key)
+        if current.revision != expected:
+            raise StaleRevision(key)
+        return current
+
+    def _commit(self, event: WatchEvent) -> None:
+        self._apply(event.object.resource, event.object.key, None if event.type == "DELETED" else event.object)
+        self._log.append(event)
+        self._backend.append(event)
+
+    def _apply(self, resource: str, key: str, obj: StoredObject | None) -> None:
+        table = self._tables.get(resource)
+        if table is None:
+            table = self._tables[resource] = Table()
+        elif resource in self._shared:
+            table = self._tables[resource] = table.copy()
+        self._shared.pop(resource, None)
+        if obj is None:
+            table.drop(key)
+        else:
+            table.put(key, obj)
+
+    # --- Durability --------------------------------------------------------------------------------------------------
+
+    def when_durable(self, revision: int, waiter: Waiter) -> None:
+        """Call `waiter` with None once the revision is durable, or with the error that took it back."""
+        if revision <= self._durable:
+            waiter(None)
+        else:
+            self._waiters.append((revision, waiter))
+
+    def durable(self, revision: int) -> None:
+        """Take the back end's word that changes up to `revision` are safe; tell watchers, then those who wait."""
+        self._durable = max(self._durable, revision)
+        if self._dispatching:
+            return  # a handler has written: the loop below goes on with its change when the handler returns
+        self._dispatching = True
+        try:
+            while self._delivered < self._durable:
+                self._delivered += 1
+                event = self._log.at(self._delivered)
+                for watch in tuple(self._watches.get(event.object.resource, ())):
+                    watch.offer(event)
+        finally:
+            self._dispatching = False
+        self._trim(stride=1024)
+        if self._waiters:
+            released = [waiter for awaited, waiter in self._waiters if awaited <= self._durable]
+            self._waiters = [(awaited, waiter) for awaited, waiter in self._waiters if awaited > self._durable]
+            for waiter in released:
+                waiter(None)
+
+    def failed(self, error: Exception) -> None:
+        """Take back every change that is not durable and tell those who wait for one."""
+        self._rewind(self._durable)
+        waiting, self._waiters = self._waiters, []
+        for _, waiter in waiting:
+            waiter(error)
+
+    def _rewind(self, revision: int) -> None:
+        """Undo the changes after a revision, newest first."""
+        for event in self._log.cut(revision):
+            self._apply(event.object.resource, event.object.key, event.previous)
+
+    # --- Watching ----------------------------------------------------------------------------------------------------
+
+    def watch(self, resource: str, since: int, handler: Handler, prefix: str = "") -> StoreWatch:
+        """Hand every change of a resource after revision `since` to `handler`; raises Compacted.
+
+        Changes that have happened are handed over before this returns. A handler may write, watch and stop; it must
+        not raise.
+        """
+        self._require(since)
+        watch = StoreWatch(self, resource, prefix, since, handler)
+        while watch.position < self._delivered:
+            upto = self._delivered
+            for event in tuple(self._log.after(watch.position, upto)):
+                if event.object.resource == resource:
+                    watch.offer(event)
+            watch.position = max(watch.position, upto)
+        if watch.running:
+            self._watches.setdefault(resource, []).append(watch)
+        return watch
+
+    def forget_watch(self, watch: StoreWatch) -> None:
+        """Drop a watch that was stopped."""
+        running = self._watches.get(watch.resource, [])
+        if watch in running:
+            running.remove(watch)
+
+    # --- Keeping and copying -----------------------------------------------------------------------------------------
+
+    def compact(self, revision: int) -> None:
+        """Let no list or watch start before `revision`; what history does not keep is dropped."""
+        self._compacted = max(self._compacted, min(revision, self._delivered))
+        self._trim(stride=0)
+
+    def _trim(self, stride: int) -> None:
+        """Drop changes that neither watches nor history need, once there are more than `stride` of them."""
+        if self._history is not None:
+            floor = min(self.compacted_revision, self._log.revision - self._history, self._delivered)
+            if floor > self._log.floor + stride:
+                self._log.trim(floor)
+
+    def fork(self, revision: int | None = None) -> Store:
+        """Return an independent store with the objects of now or of a kept revision; raises Compacted.
+
+        The two share all that neither changes. The fork has no watchers and keeps everything in memory.
+        """
+        if revision is not None and revision < self._log.floor:
+            raise Compacted(revision, self._log.floor)
+        made = Store(watch_window=self._watch_window, history=self._history)
+        made._log = self._log.copy()
+        made._tables = dict(self._tables)
+        made._shared = dict.fromkeys(self._tables)
+        self._shared = dict.fromkeys(self._tables)
+        if revision is not None:
+            made._rewind(revision)
+        made._durable = made._delivered = made.revision
+        made._compacted = min(self.compacted_revision, made.revision)
+        return made
+
+    def snapshot(self) -> Snapshot:
+        """Return all objects as they are now, resource by resource."""
+        objects: Iterable[StoredObject] = (obj for resource in self.resources() for obj in self.list(resource))
+        return Snapshot(self.revision, tuple(objects))
