@@ -25,7 +25,7 @@ def pod_of(spec: dict[str, Any], status: dict[str, Any] | None = None) -> Pod:
     return msgspec.convert({"spec": spec, "status": status or {}}, Pod)
 
 
-def container(name: str = "c", *, sidecar: bool = False, limits: dict[str, str] | None = None, **requests: str) -> Any:
+def container(name: str = "c", *, sidecar: bool = False, limits: dict[str, str] | None = None, **requests: Any) -> Any:
     out: dict[str, Any] = {"name": name, "resources": {"requests": requests, "limits": limits or {}}}
     return out | {"restartPolicy": "Always"} if sidecar else out
 
