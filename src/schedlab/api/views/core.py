@@ -267,6 +267,7 @@ class PodSpec(View):
     resources: ResourceRequirements | None = None
     resource_claims: tuple[PodResourceClaim, ...] = ()
     host_network: bool = False
+    host_users: bool | None = None
     service_account_name: str = ""
     restart_policy: str = ""
     termination_grace_period_seconds: int | None = None
