@@ -1,0 +1,80 @@
+"""`schedlab explain pod/NAME`: why a pod is on its node, or on none, from the running simulator."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import sys
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+from cyclopts import Parameter
+
+from schedlab.cli.explain_text import explain_text
+from schedlab.cluster.home import Home
+from schedlab.kernel.errors import SchedlabError
+
+_TIMEOUT_S = 30
+
+
+def explain(
+    pod: str,
+    *,
+    namespace: Annotated[str, Parameter(name=["--namespace", "-n"], help="Namespace of the pod.")] = "default",
+    attempt: Annotated[int | None, Parameter(help="Number of the attempt; the newest if not given.")] = None,
+    output: Annotated[
+        Literal["text", "wide", "json"], Parameter(name=["--output", "-o"], help="Form of the answer.")
+    ] = "text",
+    name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
+) -> int:
+    """Tell why a pod is where it is: every plugin's verdict on every node, the scores, the choice, the runner-up.
+
+    Parameters
+    ----------
+    pod
+        The pod: NAME, pod/NAME or NAMESPACE/NAME.
+    """
+    where, pod_name = parse_pod(pod, namespace)
+    query = "" if attempt is None else f"?attempt={attempt}"
+    path = f"/api/v1/decisions/{quote(where, safe='')}/{quote(pod_name, safe='')}{query}"
+    status, body = _get(Home.of(name), path)
+    if status != 200:
+        print(f"error: {body.get('message', body)}", file=sys.stderr)
+        return 1
+    if output == "json":
+        print(json.dumps(body, indent=2))
+    else:
+        print(explain_text(body, wide=output == "wide"))
+    return 0
+
+
+def parse_pod(text: str, namespace: str) -> tuple[str, str]:
+    """Return (namespace, name) of `NAME`, `pod/NAME` or `NAMESPACE/NAME`; raises SchedlabError for anything else."""
+    parts = text.split("/")
+    if len(parts) == 1 and parts[0]:
+        return namespace, parts[0]
+    if len(parts) == 2 and all(parts):
+        return (namespace, parts[1]) if parts[0] in {"pod", "pods", "po"} else (parts[0], parts[1])
+    raise SchedlabError(f"{text!r} names no pod", hint="write NAME, pod/NAME or NAMESPACE/NAME")
+
+
+def _get(home: Home, path: str) -> tuple[int, dict[str, Any]]:
+    facts = home.read_cluster()
+    address = str(facts["simulator"]).removeprefix("http://")
+    connection = http.client.HTTPConnection(address, timeout=_TIMEOUT_S)
+    try:
+        connection.request("GET", path, headers={"Authorization": f"Bearer {home.token()}"})
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+    except (OSError, http.client.HTTPException) as error:
+        raise SchedlabError(
+            f"the simulator does not answer: {error}", location=f"http://{address}", hint="start it: schedlab up"
+        ) from error
+    except ValueError as error:
+        raise SchedlabError(
+            "what answers there is not a schedlab simulator",
+            location=f"http://{address}",
+            hint="another program may have taken the port; start the simulator again: schedlab up",
+        ) from error
+    finally:
+        connection.close()

@@ -1,0 +1,118 @@
+"""Drives the parts of a cluster: steps them, carries out their effects, feeds the outcomes back.
+
+One engine, two drivers on it: the batch driver jumps from timer to timer of a virtual clock, the live driver
+(`cluster.live`) takes bounded slices of an event loop. Parts are stepped in a fixed order, one step each per round, so
+that runs repeat bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Protocol
+
+from schedlab.client.effects import CallEffect, CallOutcome, Effect, Part, WriteEffect
+from schedlab.client.protocol import Client, Outcome
+from schedlab.kernel.clock import VirtualClock
+from schedlab.kernel.errors import InvariantError
+
+
+class Caller(Protocol):
+    """Carries out calls that leave the cluster."""
+
+    def call(self, effect: CallEffect, part: Part, engine: Engine) -> None:
+        """Do the call and hand the outcome to `engine.answer(part, effect, outcome)`, now or later."""
+
+
+class NoCaller:
+    """Refuses calls that leave the cluster, for clusters without a network."""
+
+    def call(self, effect: CallEffect, part: Part, engine: Engine) -> None:
+        """Answer at once that nothing can be reached."""
+        engine.answer(part, effect, CallOutcome(error=f"Post {effect.url!r}: this cluster makes no network calls"))
+
+
+class Engine:
+    """Parts with the client each writes through, and the outcomes that wait to be handed back."""
+
+    def __init__(self, caller: Caller | None = None) -> None:
+        self._parts: list[tuple[Part, Client]] = []
+        self._caller = caller or NoCaller()
+        self._answers: deque[tuple[Part, Client, Effect, object]] = deque()
+        self._next_part = 0
+        self.steps = 0
+
+    def add(self, part: Part, client: Client) -> None:
+        """Drive `part`; its writes go through `client`."""
+        self._parts.append((part, client))
+
+    def answer(self, part: Part, effect: Effect, outcome: object) -> None:
+        """Queue the outcome of an effect of `part`."""
+        client = next(client for one, client in self._parts if one is part)
+        self._answers.append((part, client, effect, outcome))
+
+    def busy(self) -> bool:
+        """Whether `step` has something to do now."""
+        return bool(self._answers) or any(part.ready() for part, _ in self._parts)
+
+    def step(self) -> bool:
+        """Hand back one outcome, or step the next ready part; False when everything waits."""
+        if self._answers:
+            part, client, effect, outcome = self._answers.popleft()
+            self._perform(part, client, part.complete(effect, outcome))
+            self.steps += 1
+            return True
+        for offset in range(len(self._parts)):
+            index = (self._next_part + offset) % len(self._parts)
+            part, client = self._parts[index]
+            if part.ready():
+                self._next_part = index + 1
+                self._perform(part, client, part.step())
+                self.steps += 1
+                return True
+        return False
+
+    def _perform(self, part: Part, client: Client, effects: Sequence[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, WriteEffect):
+                self._submit(part, client, effect)
+            elif isinstance(effect, CallEffect):
+                self._caller.call(effect, part, self)
+            else:
+                raise InvariantError(f"no driver for effect {type(effect).__name__} of {type(part).__name__}")
+
+    def _submit(self, part: Part, client: Client, effect: WriteEffect) -> None:
+        def done(outcome: Outcome) -> None:
+            self._answers.append((part, client, effect, outcome))
+
+        client.submit(effect.write, done)
+
+
+class BatchDriver:
+    """Runs an engine on a virtual clock: everything that is due now, then on to the next timer."""
+
+    # A cluster that never comes to rest within one instant is a bug of a part; stop instead of spinning for ever.
+    STEPS_PER_INSTANT_MAX = 50_000_000
+
+    def __init__(self, engine: Engine, clock: VirtualClock) -> None:
+        self.engine = engine
+        self.clock = clock
+
+    def settle(self) -> None:
+        """Step until nothing is ready at this instant."""
+        for _ in range(self.STEPS_PER_INSTANT_MAX):
+            if not self.engine.step():
+                return
+        raise InvariantError(f"parts are still busy after {self.STEPS_PER_INSTANT_MAX} steps at {self.clock.now_ns()}")
+
+    def run_until(self, when_ns: int) -> None:
+        """Settle, then move the clock from timer to timer up to `when_ns`, settling at each."""
+        self.settle()
+        while (due := self.clock.next_ns()) is not None and due <= when_ns:
+            self.clock.advance_to(due)
+            self.settle()
+        self.clock.advance_to(when_ns)
+
+    def run_for(self, duration_ns: int) -> None:
+        """Run for a stretch of virtual time."""
+        self.run_until(self.clock.now_ns() + duration_ns)

@@ -1,0 +1,99 @@
+"""Where a named cluster keeps what its users need: certificates, tokens, the kubeconfig, its addresses.
+
+    $XDG_STATE_HOME/schedlab/NAME/     (or SCHEDLAB_HOME/NAME)
+        kubeconfig      for kubectl
+        pki/            CA and serving certificate of the API server
+        token           bearer token of the administrator, for both ports
+        cluster.json    addresses and the process id of the running simulator
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from schedlab.kernel.errors import SchedlabError
+
+
+def state_root() -> Path:
+    """Return the folder of all clusters of this user."""
+    chosen = os.environ.get("SCHEDLAB_HOME")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "schedlab"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folder of one cluster."""
+
+    path: Path
+
+    @classmethod
+    def of(cls, name: str) -> Home:
+        """Return the folder of the cluster `name`; it need not exist yet."""
+        return cls(state_root() / name)
+
+    def prepare(self) -> None:
+        """Make the folder, for this user only; raises SchedlabError when it cannot be written."""
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            probe = self.path / ".writable"
+            probe.write_text("")
+            probe.unlink()
+        except OSError as error:
+            raise SchedlabError(
+                f"the folder cannot be written: {error.strerror}",
+                location=str(self.path),
+                hint="make it writable, or choose another with SCHEDLAB_HOME=/path/to/folder",
+            ) from error
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The kubeconfig for kubectl."""
+        return self.path / "kubeconfig"
+
+    @property
+    def pki(self) -> Path:
+        """The folder of certificates and keys."""
+        return self.path / "pki"
+
+    def token(self) -> str:
+        """Return the administrator's token, made on first use."""
+        file = self.path / "token"
+        if not file.exists():
+            write_private(file, secrets.token_urlsafe(32))
+        return file.read_text().strip()
+
+    def write_cluster(self, facts: dict[str, Any]) -> None:
+        """Note where the running simulator listens."""
+        write_private(self.path / "cluster.json", json.dumps(facts, indent=1) + "\n")
+
+    def read_cluster(self) -> dict[str, Any]:
+        """Return what `write_cluster` noted; raises SchedlabError when no simulator was started."""
+        file = self.path / "cluster.json"
+        try:
+            facts: dict[str, Any] = json.loads(file.read_text())
+        except FileNotFoundError as error:
+            raise SchedlabError(
+                "no simulator was started under this name", location=str(self.path), hint="start one: schedlab up"
+            ) from error
+        except (OSError, ValueError) as error:
+            raise SchedlabError(
+                f"cannot be read: {error}", location=str(file), hint="start the simulator again: schedlab up"
+            ) from error
+        return facts
+
+
+def write_private(file: Path, text: str) -> None:
+    """Write a file that only its owner may read, whole or not at all."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    partial = file.with_name(f".{file.name}.{os.getpid()}")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as stream:
+        stream.write(text)
+    partial.replace(file)

@@ -1,0 +1,138 @@
+"""The decision log: every attempt of every pod, also of failed and deleted pods, off the objects.
+
+It is the scheduler's observer. Attempts are kept by pod uid in the order they happened; the oldest pods are forgotten
+when a limit is reached, and that is counted, never silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from schedlab.decisions.packing import PackedCycle, pack, unpack
+from schedlab.scheduler.framework.record import BindingRecord, CycleRecord, QueueMove
+
+DEFAULT_BYTES_MAX: Final = 512 * 1024 * 1024
+# What one attempt costs beside its compressed arrays: statuses, names, the Python objects that hold them.
+_ATTEMPT_OVERHEAD_BYTES: Final = 2048
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One scheduling cycle and, once it ended, its binding cycle."""
+
+    packed: PackedCycle
+    binding: BindingRecord | None = None
+
+    @property
+    def number(self) -> int:
+        """The attempt's number, from 1."""
+        return self.packed.head.attempt
+
+    def cycle(self) -> CycleRecord:
+        """Return the whole record of the scheduling cycle."""
+        return unpack(self.packed)
+
+
+@dataclass(slots=True)
+class PodStory:
+    """Everything the log knows of one pod."""
+
+    uid: str
+    namespace: str
+    name: str
+    attempts: list[Attempt] = field(default_factory=list)
+    last_move: QueueMove | None = None
+    size_bytes: int = 0
+
+
+class DecisionLog:
+    """Observer of one or more schedulers, and the place to ask.
+
+    `on_change(uid)` is called when an attempt of the pod is complete: after a failed cycle, or when its binding ended.
+    """
+
+    def __init__(self, bytes_max: int = DEFAULT_BYTES_MAX) -> None:
+        self.bytes_max = bytes_max
+        self.size_bytes = 0
+        self.forgotten_pods = 0
+        self._stories: dict[str, PodStory] = {}
+        self._latest_uid: dict[tuple[str, str], str] = {}
+        self._node_names: Sequence[str] = ()
+        self._listeners: list[Callable[[str], None]] = []
+
+    def on_change(self, listener: Callable[[str], None]) -> None:
+        """Call `listener(uid)` whenever an attempt is complete."""
+        self._listeners.append(listener)
+
+    def cycle(self, record: CycleRecord) -> None:
+        """Take a finished scheduling cycle (Observer)."""
+        self._share_node_names(record)
+        story = self._story(record)
+        attempt = Attempt(pack(record))
+        story.attempts.append(attempt)
+        size = attempt.packed.size_bytes + _ATTEMPT_OVERHEAD_BYTES
+        story.size_bytes += size
+        self.size_bytes += size
+        self._forget_oldest(story.uid)
+        if record.result != "scheduled":
+            self._changed(story.uid)
+
+    def binding(self, record: BindingRecord) -> None:
+        """Take a finished binding cycle (Observer)."""
+        story = self._stories.get(record.pod.uid)
+        if story is None:
+            return
+        for attempt in reversed(story.attempts):
+            if attempt.number == record.attempt:
+                attempt.binding = record
+                break
+        self._changed(story.uid)
+
+    def queue_move(self, move: QueueMove) -> None:
+        """Take a pod's move in the queue (Observer)."""
+        story = self._stories.get(move.pod.uid)
+        if story is not None:
+            story.last_move = move
+
+    def story(self, uid: str) -> PodStory | None:
+        """Return what is known of the pod with that uid."""
+        return self._stories.get(uid)
+
+    def find(self, namespace: str, name: str) -> PodStory | None:
+        """Return what is known of the newest pod of that name."""
+        uid = self._latest_uid.get((namespace, name))
+        return None if uid is None else self._stories.get(uid)
+
+    def __len__(self) -> int:
+        return len(self._stories)
+
+    def _story(self, record: CycleRecord) -> PodStory:
+        pod = record.pod
+        story = self._stories.get(pod.uid)
+        if story is None:
+            story = self._stories[pod.uid] = PodStory(pod.uid, pod.namespace, pod.name)
+            self._latest_uid[pod.namespace, pod.name] = pod.uid
+        return story
+
+    def _share_node_names(self, record: CycleRecord) -> None:
+        """Keep one list of node names for all attempts made on the same nodes."""
+        if record.node_names is not self._node_names and record.node_names != self._node_names:
+            self._node_names = tuple(record.node_names)
+        record.node_names = self._node_names
+
+    def _forget_oldest(self, keep_uid: str) -> None:
+        while self.size_bytes > self.bytes_max and len(self._stories) > 1:
+            uid = next(iter(self._stories))
+            if uid == keep_uid:
+                return
+            story = self._stories.pop(uid)
+            self.size_bytes -= story.size_bytes
+            self.forgotten_pods += 1
+            if self._latest_uid.get((story.namespace, story.name)) == uid:
+                del self._latest_uid[story.namespace, story.name]
+
+    def _changed(self, uid: str) -> None:
+        for listener in self._listeners:
+            listener(uid)

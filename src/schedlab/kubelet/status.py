@@ -1,0 +1,163 @@
+"""What a kubelet writes about its node and its pods, as patches.
+
+Pure functions over raw objects; times are RFC 3339 texts handed in.
+
+Mirrors: KWOK's fast stages (node-initialize, pod-ready) and the kubelet's status manager (v1.36).
+Differs: a node without capacity gets 4 CPU, 32Gi and 110 pods (KWOK: 1k CPU, 1Ti, 1M pods), so that it can fill up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from schedlab.apimachinery.version import KUBERNETES_VERSION
+from schedlab.kubelet.admission import Rejection
+
+DEFAULT_CAPACITY: Final = {"cpu": "4", "memory": "32Gi", "pods": "110"}
+RUNTIME_VERSION: Final = "schedlab://0"
+
+# type, status, reason, message of a healthy node's conditions, in the kubelet's order.
+HEALTHY_CONDITIONS: Final = (
+    ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+    ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+)
+
+
+def node_labels(node: Mapping[str, Any]) -> dict[str, str]:
+    """Return the labels a kubelet sets on its node that are not there yet."""
+    wanted = {
+        "kubernetes.io/hostname": node["metadata"]["name"],
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+    }
+    have = node["metadata"].get("labels") or {}
+    return {key: value for key, value in wanted.items() if key not in have}
+
+
+def node_status(node: Mapping[str, Any], address: str, now: str) -> dict[str, Any]:
+    """Return the status a kubelet reports when it starts: what the object says already is kept."""
+    status = node.get("status") or {}
+    capacity = status.get("capacity") or status.get("allocatable") or DEFAULT_CAPACITY
+    known = {condition["type"] for condition in status.get("conditions") or ()}
+    conditions = [
+        *(status.get("conditions") or ()),
+        *(
+            {
+                "type": kind,
+                "status": state,
+                "reason": reason,
+                "message": message,
+                "lastHeartbeatTime": now,
+                "lastTransitionTime": now,
+            }
+            for kind, state, reason, message in HEALTHY_CONDITIONS
+            if kind not in known
+        ),
+    ]
+    return {
+        "capacity": capacity,
+        "allocatable": status.get("allocatable") or capacity,
+        "conditions": conditions,
+        "addresses": status.get("addresses") or _addresses(node["metadata"]["name"], address),
+        "daemonEndpoints": status.get("daemonEndpoints") or {"kubeletEndpoint": {"Port": 10250}},
+        "nodeInfo": {**_NODE_INFO, **{k: v for k, v in (status.get("nodeInfo") or {}).items() if v}},
+    }
+
+
+def _addresses(name: str, address: str) -> list[dict[str, str]]:
+    return [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}]
+
+
+_NODE_INFO: Final = {
+    "architecture": "amd64",
+    "bootID": "",
+    "containerRuntimeVersion": RUNTIME_VERSION,
+    "kernelVersion": "simulated",
+    "kubeProxyVersion": "",
+    "kubeletVersion": KUBERNETES_VERSION,
+    "machineID": "",
+    "operatingSystem": "linux",
+    "osImage": "schedlab",
+    "systemUUID": "",
+}
+
+
+def running_status(pod: Mapping[str, Any], host_address: str, pod_address: str, now: str) -> dict[str, Any]:
+    """Return the status of a pod whose containers all run and are ready."""
+    spec, generation = pod["spec"], pod["metadata"].get("generation", 1)
+    own = ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady"]
+    gates = [gate["conditionType"] for gate in spec.get("readinessGates") or ()]
+    return {
+        "observedGeneration": generation,
+        "phase": "Running",
+        "startTime": now,
+        "hostIP": host_address,
+        "hostIPs": [{"ip": host_address}],
+        "podIP": pod_address,
+        "podIPs": [{"ip": pod_address}],
+        "conditions": merge_conditions(
+            (pod.get("status") or {}).get("conditions") or (),
+            [
+                {
+                    "type": kind,
+                    "status": "True",
+                    "lastProbeTime": None,
+                    "lastTransitionTime": now,
+                    "observedGeneration": generation,
+                }
+                for kind in (*own, *gates)
+            ],
+        ),
+        "initContainerStatuses": [_init_status(container, now) for container in spec.get("initContainers") or ()],
+        "containerStatuses": [_running(container, now) for container in spec["containers"]],
+    }
+
+
+def merge_conditions(
+    have: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Return the conditions with `new` ones put in the place of those of the same type, or at the end."""
+    by_type = {condition["type"]: condition for condition in new}
+    kept = [by_type.pop(condition["type"], condition) for condition in have]
+    return [*kept, *by_type.values()]
+
+
+def _running(container: Mapping[str, Any], now: str) -> dict[str, Any]:
+    status = {
+        "name": container["name"],
+        "image": container.get("image", ""),
+        "imageID": "",
+        "containerID": "",
+        "ready": True,
+        "started": True,
+        "restartCount": 0,
+        "state": {"running": {"startedAt": now}},
+        "lastState": {},
+    }
+    if container.get("resources"):
+        status["resources"] = {k: v for k, v in container["resources"].items() if k in {"requests", "limits"}}
+        if "requests" in container["resources"]:
+            status["allocatedResources"] = container["resources"]["requests"]
+    return status
+
+
+def _init_status(container: Mapping[str, Any], now: str) -> dict[str, Any]:
+    status = _running(container, now)
+    if container.get("restartPolicy") != "Always":
+        finished = {"exitCode": 0, "reason": "Completed", "startedAt": now, "finishedAt": now}
+        status |= {"started": False, "state": {"terminated": finished}}
+    return status
+
+
+def rejected_status(pod: Mapping[str, Any], rejection: Rejection, now: str) -> dict[str, Any]:
+    """Return the status of a pod that its node refused."""
+    return {
+        "observedGeneration": pod["metadata"].get("generation", 1),
+        "phase": "Failed",
+        "reason": rejection.reason,
+        "message": f"Pod was rejected: {rejection.message}",
+        "startTime": now,
+    }
