@@ -13,7 +13,7 @@ Differs: no contexts or goroutines; a step that must wait returns `Work` (ADR 00
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -216,6 +216,9 @@ class Nominator(Protocol):
 
     def update(self, old: PodInfo, new: PodInfo) -> None:
         """Replace a nominated pod by its new state, keeping a nomination the API object does not show yet."""
+
+    def nodes(self) -> Collection[str]:
+        """Return the names of the nodes with nominations; usually empty."""
 
     def pods_for_node(self, node_name: str) -> Sequence[PodInfo]:
         """Return the pods nominated to a node, in order of nomination."""

@@ -32,7 +32,8 @@ class FilterRecord:
     The first `nominated_first` entries were tried before the search because the pod was nominated (or hinted) there.
     second_pass: bool[V]: the node passed with nominated pods counted in and failed without them (so that plugins after
     the failed one had passed already).
-    full_code, full_reason: [P, V] verdicts of every plugin, only in full mode, else None.
+    full_code, full_reason: [P, N] verdicts of every plugin on every node of the table (row order, nominated pods left
+    out), only in full mode, else None.
     """
 
     plugins: tuple[str, ...]
