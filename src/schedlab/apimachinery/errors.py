@@ -98,7 +98,9 @@ __all__ = [
 Status: TypeAlias = dict[str, Any]
 
 #: The cause of a conflict on a stale resourceVersion.
-OPTIMISTIC_LOCK_MESSAGE: Final = "the object has been modified; please apply your changes to the latest version and try again"
+OPTIMISTIC_LOCK_MESSAGE: Final = (
+    "the object has been modified; please apply your changes to the latest version and try again"
+)
 
 _NO_RESOURCE: Final = GroupResource("", "")
 
@@ -272,9 +274,7 @@ class Timeout(StatusError):
     status_reason = "Timeout"
 
 
-_CLASSES: Final[dict[str, type[StatusError]]] = {
-    cls.status_reason: cls for cls in StatusError.__subclasses__()
-}
+_CLASSES: Final[dict[str, type[StatusError]]] = {cls.status_reason: cls for cls in StatusError.__subclasses__()}
 
 ErrorT = TypeVar("ErrorT", bound=StatusError)
 
@@ -327,9 +327,7 @@ def new_details(
     return {key: value for key, value in details.items() if value}
 
 
-def _make(
-    cls: type[ErrorT], message: str, details: dict[str, Any] | None = None
-) -> ErrorT:
+def _make(cls: type[ErrorT], message: str, details: dict[str, Any] | None = None) -> ErrorT:
     failure = new_status(
         "Failure",
         code=cls.http_code,
@@ -340,9 +338,7 @@ def _make(
     return cls(failure)
 
 
-def _of(
-    resource: GroupResource, name: str = "", retry_after_s: int = 0
-) -> dict[str, Any]:
+def _of(resource: GroupResource, name: str = "", retry_after_s: int = 0) -> dict[str, Any]:
     return new_details(
         name=name,
         group=resource.group,
@@ -352,9 +348,7 @@ def _of(
 
 
 def new_not_found(resource: GroupResource, name: str) -> NotFound:
-    return _make(
-        NotFound, f"{resource} {gojson.quote(name)} not found", _of(resource, name)
-    )
+    return _make(NotFound, f"{resource} {gojson.quote(name)} not found", _of(resource, name))
 
 
 def new_already_exists(resource: GroupResource, name: str) -> AlreadyExists:
@@ -365,9 +359,7 @@ def new_already_exists(resource: GroupResource, name: str) -> AlreadyExists:
     )
 
 
-def new_generate_name_conflict(
-    resource: GroupResource, name: str, retry_after_s: int
-) -> AlreadyExists:
+def new_generate_name_conflict(resource: GroupResource, name: str, retry_after_s: int) -> AlreadyExists:
     message = (
         f"{resource} {gojson.quote(name)} already exists, "
         "the server was not able to generate a unique name for the object"
@@ -379,9 +371,7 @@ def new_unauthorized(message: str = "") -> Unauthorized:
     return _make(Unauthorized, message or "not authorized")
 
 
-def new_forbidden(
-    resource: GroupResource, name: str, cause: Exception | str
-) -> Forbidden:
+def new_forbidden(resource: GroupResource, name: str, cause: Exception | str) -> Forbidden:
     if resource == _NO_RESOURCE:
         message = f"forbidden: {cause}"
     elif not name:
@@ -391,13 +381,9 @@ def new_forbidden(
     return _make(Forbidden, message, _of(resource, name))
 
 
-def new_conflict(
-    resource: GroupResource, name: str, cause: Exception | str = OPTIMISTIC_LOCK_MESSAGE
-) -> Conflict:
+def new_conflict(resource: GroupResource, name: str, cause: Exception | str = OPTIMISTIC_LOCK_MESSAGE) -> Conflict:
     """A write that does not fit the stored object; without a cause, because its resourceVersion is stale."""
-    message = (
-        f"Operation cannot be fulfilled on {resource} {gojson.quote(name)}: {cause}"
-    )
+    message = f"Operation cannot be fulfilled on {resource} {gojson.quote(name)}: {cause}"
     return _make(Conflict, message, _of(resource, name))
 
 
@@ -444,35 +430,25 @@ def new_service_unavailable(message: str) -> ServiceUnavailable:
 
 
 def new_method_not_supported(resource: GroupResource, action: str) -> MethodNotAllowed:
-    message = (
-        f"{action} is not supported on resources of kind {gojson.quote(str(resource))}"
-    )
+    message = f"{action} is not supported on resources of kind {gojson.quote(str(resource))}"
     return _make(MethodNotAllowed, message, _of(resource))
 
 
-def new_server_timeout(
-    resource: GroupResource, operation: str, retry_after_s: int
-) -> ServerTimeout:
+def new_server_timeout(resource: GroupResource, operation: str, retry_after_s: int) -> ServerTimeout:
     message = f"The {operation} operation against {resource} could not be completed at this time, please try again."
     return _make(ServerTimeout, message, _of(resource, operation, retry_after_s))
 
 
 def new_internal_error(cause: Exception | str) -> InternalError:
     causes = [{"message": str(cause)}] if str(cause) else [{}]
-    return _make(
-        InternalError, f"Internal error occurred: {cause}", new_details(causes=causes)
-    )
+    return _make(InternalError, f"Internal error occurred: {cause}", new_details(causes=causes))
 
 
 def new_timeout(message: str, retry_after_s: int) -> Timeout:
-    return _make(
-        Timeout, f"Timeout: {message}", new_details(retry_after_s=retry_after_s)
-    )
+    return _make(Timeout, f"Timeout: {message}", new_details(retry_after_s=retry_after_s))
 
 
-def new_too_large_resource_version(
-    requested: int, current: int, retry_after_s: int
-) -> Timeout:
+def new_too_large_resource_version(requested: int, current: int, retry_after_s: int) -> Timeout:
     """A list asked for a revision that does not exist yet."""
     text = "Too large resource version"
     error = new_timeout(f"{text}: {requested}, current: {current}", retry_after_s)
@@ -531,6 +507,7 @@ def new_generic_server_response(
     name: str = "",
     server_message: str = "",
     retry_after_s: int = 0,
+    *,
     unexpected: bool = False,
 ) -> StatusError:
     """What an HTTP answer without a Status means; `verb` is the HTTP method."""
@@ -538,11 +515,7 @@ def new_generic_server_response(
     if resource != _NO_RESOURCE:
         target = f"{resource} {name}" if name else f"{resource}"
         message = f"{message} ({verb.lower()} {target})"
-    causes = (
-        [{"reason": "UnexpectedServerResponse", "message": server_message}]
-        if unexpected
-        else []
-    )
+    causes = [{"reason": "UnexpectedServerResponse", "message": server_message}] if unexpected else []
     details = new_details(
         name=name,
         group=resource.group,
@@ -550,11 +523,7 @@ def new_generic_server_response(
         causes=causes,
         retry_after_s=retry_after_s,
     )
-    return from_status(
-        new_status(
-            "Failure", code=code, reason=reason, message=message, details=details
-        )
-    )
+    return from_status(new_status("Failure", code=code, reason=reason, message=message, details=details))
 
 
 def _generic_reason(code: int, verb: str, server_message: str) -> tuple[str, str]:
