@@ -19,7 +19,7 @@ from schedlab.api.views.core import (
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
-    PodSpec,
+    Pod,
     PreferredSchedulingTerm,
 )
 from schedlab.apimachinery import field
@@ -108,17 +108,18 @@ class PreferredTerm(NamedTuple):
     term: ParsedTerm
 
 
-def required_node_affinity(spec: PodSpec) -> RequiredNodeAffinity:
+def required_node_affinity(pod: Pod) -> RequiredNodeAffinity:
     """Return what the pod requires of nodes."""
+    spec = pod.spec
     labels = _selector_of_map(tuple(spec.node_selector.items())) if spec.node_selector else None
     affinity = spec.affinity and spec.affinity.node_affinity
     required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
     return RequiredNodeAffinity(labels, None if required is None else parse_node_selector(required))
 
 
-def preferred_node_affinity(spec: PodSpec) -> tuple[PreferredTerm, ...] | None:
+def preferred_node_affinity(pod: Pod) -> tuple[PreferredTerm, ...] | None:
     """Return the node affinity the pod prefers, None when it has none; SelectorError when it cannot be parsed."""
-    affinity = spec.affinity and spec.affinity.node_affinity
+    affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
     terms = affinity.preferred_during_scheduling_ignored_during_execution if affinity else ()
     return parse_preferred_terms(terms) if terms else None
 

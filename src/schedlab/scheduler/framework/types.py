@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from schedlab.api.rules.ports import HostPort, conflicts, host_ports
 from schedlab.api.rules.requests import NonZeroRequest, non_zero_request, pod_requests
 from schedlab.apimachinery.quantity import parse_milli, parse_value
 from schedlab.apimachinery.selectors import Selector, selector_from_view
@@ -25,7 +26,6 @@ CPU: Final = "cpu"
 MEMORY: Final = "memory"
 EPHEMERAL_STORAGE: Final = "ephemeral-storage"
 PODS: Final = "pods"
-BIND_ALL_HOST_IP: Final = "0.0.0.0"
 
 MAX_NODE_SCORE: Final = 100
 
@@ -184,18 +184,9 @@ class PodInfo:
         return affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None)
 
     @cached_property
-    def host_ports(self) -> tuple[tuple[str, str, int], ...]:
-        """(ip, protocol, port) the pod takes on its node, with upstream's defaults, in order, of containers and
-        restartable init containers.
-        """
-        spec = self.pod.spec
-        holders = (*(c for c in spec.init_containers if c.restart_policy == "Always"), *spec.containers)
-        return tuple(
-            (port.host_ip or BIND_ALL_HOST_IP, port.protocol or "TCP", port.host_port)
-            for container in holders
-            for port in container.ports
-            if port.host_port > 0
-        )
+    def host_ports(self) -> tuple[HostPort, ...]:
+        """What the pod takes on its node."""
+        return host_ports(self.pod)
 
     @cached_property
     def claim_keys(self) -> tuple[str, ...]:
@@ -210,36 +201,33 @@ class PodInfo:
 
 
 class HostPorts:
-    """Host ports in use on a node, with upstream's rule for the wildcard address."""
+    """Host ports in use on a node: a set, so that of two pods with the same port the first to go frees it."""
 
-    __slots__ = ("_counts",)
+    __slots__ = ("_used",)
 
     def __init__(self) -> None:
-        self._counts: dict[tuple[str, str, int], int] = {}
+        self._used: dict[HostPort, None] = {}
 
     def change(self, pod: PodInfo, sign: int) -> None:
         """Take (sign 1) or give back (-1) the pod's ports."""
         for port in pod.host_ports:
-            left = self._counts.get(port, 0) + sign
-            if left:
-                self._counts[port] = left
+            if sign > 0:
+                self._used[port] = None
             else:
-                del self._counts[port]
+                self._used.pop(port, None)
 
-    def conflicts(self, ip: str, protocol: str, port: int) -> bool:
-        """Whether the port is taken on that address; 0.0.0.0 conflicts with every address."""
-        if ip == BIND_ALL_HOST_IP:
-            return any(used[1:] == (protocol, port) for used in self._counts)
-        return (ip, protocol, port) in self._counts or (BIND_ALL_HOST_IP, protocol, port) in self._counts
+    def conflicts(self, wanted: HostPort) -> bool:
+        """Whether the port is taken."""
+        return any(conflicts(wanted, used) for used in self._used)
 
-    def used(self) -> Iterable[tuple[str, str, int]]:
-        """(ip, protocol, port) in use, in the order they were first taken."""
-        return self._counts.keys()
+    def used(self) -> Iterable[HostPort]:
+        """Ports in use, in the order they were first taken."""
+        return self._used.keys()
 
     def copy(self) -> HostPorts:
         """Return an independent copy."""
         other = HostPorts()
-        other._counts = dict(self._counts)
+        other._used = dict(self._used)
         return other
 
 

@@ -11,10 +11,15 @@ from schedlab.api.rules.node_affinity import (
     preferred_node_affinity,
     required_node_affinity,
 )
-from schedlab.api.views.core import Node, NodeSelector, PodSpec, PreferredSchedulingTerm
+from schedlab.api.views.core import Node, NodeSelector, Pod, PreferredSchedulingTerm
 from schedlab.api.views.meta import ObjectMeta
 from schedlab.apimachinery.field import Path
 from schedlab.apimachinery.selectors import SelectorError
+
+
+def pod_of(spec: dict[str, Any]) -> Pod:
+    return msgspec.convert({"spec": spec}, Pod)
+
 
 NODE = Node(metadata=ObjectMeta(name="n1", labels={"zone": "a", "cores": "8"}))
 
@@ -79,7 +84,7 @@ IN_ZONE_B = labels(expression("zone", "In", "b"))
     ],
 )
 def test_required_node_affinity(spec: dict[str, Any], *, expected: bool) -> None:
-    assert required_node_affinity(msgspec.convert(spec, PodSpec)).matches(NODE) is expected
+    assert required_node_affinity(pod_of(spec)).matches(NODE) is expected
 
 
 @pytest.mark.parametrize(
@@ -110,7 +115,7 @@ def test_required_node_affinity(spec: dict[str, Any], *, expected: bool) -> None
     ],
 )
 def test_error_names_the_field(terms: list[dict[str, Any]], message: str) -> None:
-    affinity = required_node_affinity(msgspec.convert(required(*terms), PodSpec))
+    affinity = required_node_affinity(pod_of(required(*terms)))
 
     with pytest.raises(SelectorError) as caught:
         affinity.matches_or_raises(NODE)
@@ -122,7 +127,7 @@ def test_error_counts_only_where_no_other_term_matches() -> None:
     bad = labels(expression("zone", "Sounds", "a"))
 
     def judge(spec: dict[str, Any]) -> bool:
-        return required_node_affinity(msgspec.convert(spec, PodSpec)).matches_or_raises(NODE)
+        return required_node_affinity(pod_of(spec)).matches_or_raises(NODE)
 
     assert judge(required(bad, IN_ZONE_A))
     assert not judge({"nodeSelector": {"zone": "b"}} | required(bad))
@@ -131,20 +136,20 @@ def test_error_counts_only_where_no_other_term_matches() -> None:
 
 
 def test_preferred_terms_have_weights() -> None:
-    spec = msgspec.convert(preferred((5, IN_ZONE_A), (0, IN_ZONE_A), (7, {}), (9, IN_ZONE_B)), PodSpec)
-    terms = preferred_node_affinity(spec)
+    pod = pod_of(preferred((5, IN_ZONE_A), (0, IN_ZONE_A), (7, {}), (9, IN_ZONE_B)))
+    terms = preferred_node_affinity(pod)
 
     assert terms is not None
     assert [weight for weight, term in terms if term.matches(NODE)] == [5]
     assert len(terms) == 2
-    assert preferred_node_affinity(PodSpec()) is None
+    assert preferred_node_affinity(Pod()) is None
 
 
 def test_preferred_terms_in_error_are_refused() -> None:
-    spec = msgspec.convert(preferred((1, IN_ZONE_A), (1, labels(expression("cores", "Lt", "x")))), PodSpec)
+    pod = pod_of(preferred((1, IN_ZONE_A), (1, labels(expression("cores", "Lt", "x")))))
 
     with pytest.raises(SelectorError, match=r"^\[1\]\.matchExpressions\[0\]\.values\[0\]: Invalid value: \"x\""):
-        preferred_node_affinity(spec)
+        preferred_node_affinity(pod)
 
 
 def test_errors_start_with_the_given_path() -> None:

@@ -25,7 +25,7 @@ def pod_of(spec: dict[str, Any], status: dict[str, Any] | None = None) -> Pod:
     return msgspec.convert({"spec": spec, "status": status or {}}, Pod)
 
 
-def container(name: str = "c", *, sidecar: bool = False, limits: dict[str, str] | None = None, **requests: Any) -> Any:
+def container(name: str = "c", *, sidecar: bool = False, limits: dict[str, str] | None = None, **requests: str) -> Any:
     out: dict[str, Any] = {"name": name, "resources": {"requests": requests, "limits": limits or {}}}
     return out | {"restartPolicy": "Always"} if sidecar else out
 
@@ -87,7 +87,7 @@ DEFERRED = {"type": "PodResizePending", "status": "True", "reason": "Deferred"}
         ),
         pytest.param(
             {
-                "containers": [container("a", cpu="1", memory="1Mi", **{"ephemeral-storage": "7"})],
+                "containers": [{"resources": {"requests": {"cpu": "1", "memory": "1Mi", "ephemeral-storage": "7"}}}],
                 "resources": {"requests": {"cpu": "4", "hugepages-2Mi": "2Mi", "ephemeral-storage": "9"}},
             },
             {"cpu": 4000, "memory": MI, "ephemeral-storage": 7, "hugepages-2Mi": 2 * MI},
