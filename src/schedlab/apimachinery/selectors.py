@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from schedlab.apimachinery import field, names
 from schedlab.apimachinery.field import ErrorList, FieldError, Path
@@ -258,6 +258,34 @@ def from_label_selector(label_selector: Mapping[str, Any] | None) -> Selector:
             raise SelectorError(f"{quote(name)} is not a valid label selector operator")
         requirements.append(new_requirement(expression.get("key", ""), operator, expression.get("values") or None))
     return Selector(requirements) if requirements else everything()
+
+
+class _ExpressionView(Protocol):
+    @property
+    def key(self) -> str: ...
+    @property
+    def operator(self) -> str: ...
+    @property
+    def values(self) -> Sequence[str]: ...
+
+
+class LabelSelectorView(Protocol):
+    """The typed view of a metav1.LabelSelector."""
+
+    @property
+    def match_labels(self) -> Mapping[str, str]: ...
+    @property
+    def match_expressions(self) -> Sequence[_ExpressionView]: ...
+
+
+def selector_from_view(view: LabelSelectorView | None) -> Selector:
+    """Make a selector of the typed view of a metav1.LabelSelector: none selects nothing, an empty one everything."""
+    if view is None:
+        return nothing()
+    expressions = [
+        {"key": each.key, "operator": each.operator, "values": each.values} for each in view.match_expressions
+    ]
+    return from_label_selector({"matchLabels": view.match_labels, "matchExpressions": expressions})
 
 
 def validate_label_selector(
