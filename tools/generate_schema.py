@@ -62,9 +62,11 @@ class Compiler:
         out: Json = {"n": name}
         if "properties" in definition:
             facts = self._flat(name, ())
-            out["f"] = {
-                field: self._field(schema, facts.get(field)) for field, schema in definition["properties"].items()
-            }
+            properties: Json = definition["properties"]
+            # In Go's order, which is the order in which a server writes them.
+            in_order = [field for field in facts if field in properties]
+            in_order += [field for field in properties if field not in facts]
+            out["f"] = {field: self._field(properties[field], facts.get(field)) for field in in_order}
         elif isinstance(kind := plain_type(definition), str):
             out["t"] = kind
             if "format" in definition:

@@ -8,7 +8,7 @@ staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{rest,create,update}.go (v1.
 Differs: nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -52,33 +52,47 @@ def decode_value(
 
     Raises BadRequest.
     """
-    gvk = _identify(value, text, expected)
+    try:
+        gvk = identify(value, expected)
+    except strict.DecodeError as error:
+        raise unrecognized(text, expected.kind, str(error)) from None
+    try:
+        decoded = decode_as(value, gvk, expected, schema, lambda: json_reader.read_exact(text))
+    except strict.DecodeError as error:
+        raise not_handled(gvk, expected.kind, str(error)) from None
+    return Body(decoded.value, gvk, (*strict_errors, *decoded.strict_errors))
+
+
+def decode_as(
+    value: JSONValue,
+    gvk: GroupVersionKind,
+    expected: GroupVersionKind,
+    schema: Struct,
+    read_exact: Callable[[], JSONValue],
+) -> strict.Decoded:
+    """Decode a value as the kind it says to be and check that this is the kind that is wanted.
+
+    `read_exact` reads the value once more, for a message that shows the literal of a number. Raises DecodeError.
+    """
     registered = builtin().find(gvk) or (schema if gvk == expected else None)
     if registered is None:
         group_version = gojson.quote(str(gvk.group_version))
         reason = f"no kind {gojson.quote(gvk.kind)} is registered for version {group_version} in scheme"
-        raise not_handled(gvk, expected.kind, f"{reason} {gojson.quote(_SCHEME)}")
+        raise strict.DecodeError(f"{reason} {gojson.quote(_SCHEME)}")
     try:
-        decoded = _decode(value, text, registered)
-    except strict.DecodeError as error:
-        raise not_handled(gvk, expected.kind, str(error)) from None
+        decoded = strict.decode(value, registered)
+    except strict.DecodeError:
+        try:
+            again = read_exact()
+        except json_reader.JSONSyntaxError:  # YAML: there are no literals to show
+            again = value
+        decoded = strict.decode(again, registered)
     if not _converts(gvk, expected):
         target = f"{_INTERNAL_PACKAGES.get(expected.group, expected.group.partition('.')[0])}.{expected.kind}"
-        raise not_handled(
-            gvk, expected.kind, f"converting ({registered.go}) to ({target}): unknown conversion"
-        )
+        raise strict.DecodeError(f"converting ({registered.go}) to ({target}): unknown conversion")
     decoded.value["kind"] = gvk.kind
     decoded.value["apiVersion"] = gvk.api_version
-    return Body(decoded.value, gvk, (*strict_errors, *decoded.strict_errors))
-
-
-def _decode(value: JSONValue, text: bytes, schema: Struct) -> strict.Decoded:
-    try:
-        return strict.decode(value, schema)
-    except strict.DecodeError:
-        if json_reader.syntax_error(text):  # YAML: there are no literals to show
-            raise
-        return strict.decode(json_reader.read_exact(text), schema)
+    return decoded
 
 
 def _converts(gvk: GroupVersionKind, expected: GroupVersionKind) -> bool:
@@ -89,8 +103,8 @@ def _converts(gvk: GroupVersionKind, expected: GroupVersionKind) -> bool:
     return package.get(gvk.group, gvk.group) == package.get(expected.group, expected.group)
 
 
-def _identify(value: JSONValue, text: bytes, expected: GroupVersionKind) -> GroupVersionKind:
-    """Read kind and apiVersion, what is missing taken from the path."""
+def identify(value: JSONValue, expected: GroupVersionKind) -> GroupVersionKind:
+    """Read kind and apiVersion, what is missing taken from the path; raises DecodeError."""
     if not isinstance(value, dict):
         problem = "" if value is None else f"cannot unmarshal {strict.kind_of(value)} into Go value of type {_KIND_STRUCT}"
     else:
@@ -100,12 +114,12 @@ def _identify(value: JSONValue, text: bytes, expected: GroupVersionKind) -> Grou
             for key in wrong[:1]
         )
     if problem:
-        raise unrecognized(text, expected.kind, f"couldn't get version/kind; json parse error: json: {problem}")
+        raise strict.DecodeError(f"couldn't get version/kind; json parse error: json: {problem}")
     fields: dict[str, Any] = value or {}
     try:
         group, version = parse_group_version(fields.get("apiVersion") or "")
     except ValueError as error:
-        raise unrecognized(text, expected.kind, str(error)) from None
+        raise strict.DecodeError(str(error)) from None
     if not version and group in ("", expected.group):
         group, version = expected.group, expected.version
     return GroupVersionKind(group, version, fields.get("kind") or expected.kind)

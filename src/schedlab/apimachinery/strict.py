@@ -5,10 +5,11 @@ dropped, nulls and empty optional values left out, fields that Go always writes 
 their canonical form. Problems that only strict validation minds (unknown and repeated fields) are collected, wrong
 types raise DecodeError with the text of Go's JSON decoder.
 
-Mirrors: sigs.k8s.io/json decode.go, staging/src/k8s.io/apimachinery/pkg/runtime/serializer/json,
-staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update}.go for what a directive does (v1.36)
-Differs: when an object is repeated inside a map, the two are merged; Go keeps the second. Decoding stops at 100
-strict errors as upstream does, not after them.
+`restore` does the same for the result of a strategic merge patch, which upstream turns into an object by another way
+and with other words.
+
+Mirrors: sigs.k8s.io/json decode.go, staging/src/k8s.io/apimachinery/pkg/runtime/{serializer/json,converter.go} (v1.36)
+Differs: when an object is repeated inside a map, the two are merged; Go keeps the second.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +17,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
-from schedlab.apimachinery import gojson, json_reader, quantity, timestamps
+from schedlab.apimachinery import gojson, json_reader, quantity
+from schedlab.apimachinery.time import format_micro_time, format_time, parse_micro_time, parse_time
 from schedlab.apimachinery.json_reader import JSONValue, Repeated
 from schedlab.apimachinery.schema import Field, List, Map, Scalar, Struct, Type, Untyped
 
@@ -46,6 +48,13 @@ def decode(value: JSONValue, type: Struct) -> Decoded:
     if walk.first_error is not None:
         raise DecodeError(walk.first_error)
     return Decoded(made, list(walk.strict_errors))
+
+
+def restore(value: dict[str, JSONValue], type: Struct) -> Decoded:
+    """Like `decode`, for an object that was made from a stored one by a patch; raises DecodeError."""
+    walk = _Restoration()
+    made = walk.struct(value, type)
+    return Decoded(made, sorted(walk.strict_errors))
 
 
 def decode_text(text: bytes, type: Struct) -> Decoded:
@@ -116,8 +125,8 @@ class _Walk:
         if self.first_error is None:
             self.first_error = message
 
-    def _wrong_type(self, value: JSONValue, go: str) -> None:
-        self._save(self._mismatch(kind_of(value), go))
+    def _wrong_type(self, value: JSONValue, type: Type) -> None:
+        self._save(self._mismatch(kind_of(value), type.go))
 
     # --- containers -------------------------------------------------------------------------------------------------
 
@@ -138,7 +147,7 @@ class _Walk:
                 if made is not None or field.always_written:
                     out[key] = made
         elif value is not None:
-            self._wrong_type(value, type.go)
+            self._wrong_type(value, type)
         for field in type.always_written:
             if field.name not in out:
                 out[field.name] = field.empty()
@@ -172,7 +181,7 @@ class _Walk:
 
     def _value(self, item: JSONValue, type: Type) -> Any:
         if isinstance(type, Scalar):
-            return _SCALARS[type.kind](self, item, type)
+            return getattr(self, _SCALARS[type.kind])(item, type)
         if isinstance(type, Struct):
             return self.struct(item, type)
         if isinstance(type, List):
@@ -186,7 +195,7 @@ class _Walk:
         if items is None:
             return None
         if not isinstance(items, list):
-            self._wrong_type(items, type.go)
+            self._wrong_type(items, type)
             return None
         element = type.element
         out = []
@@ -202,7 +211,7 @@ class _Walk:
         if items is None:
             return None
         if not isinstance(items, dict):
-            self._wrong_type(items, type.go)
+            self._wrong_type(items, type)
             return None
         element = type.element
         out = {}
@@ -236,14 +245,14 @@ class _Walk:
         if isinstance(value, str):
             return value
         if value is not None:
-            self._wrong_type(value, type.go)
+            self._wrong_type(value, type)
         return ""
 
     def boolean(self, value: JSONValue, type: Scalar) -> bool:
         if isinstance(value, bool):
             return value
         if value is not None:
-            self._wrong_type(value, type.go)
+            self._wrong_type(value, type)
         return False
 
     def integer(self, value: JSONValue, type: Scalar) -> int:
@@ -252,27 +261,29 @@ class _Walk:
             if low <= value <= high:
                 return int(value)
         if value is not None:
-            number = is_number(value)
-            self._save(self._mismatch(f"number {json_reader.number_text(value)}" if number else kind_of(value), type.go))
+            self._save(self._mismatch(_with_literal(value), type.go))
         return 0
 
     def number(self, value: JSONValue, type: Scalar) -> float:
         if is_number(value):
             return value  # type: ignore[no-any-return]
         if value is not None:
-            self._wrong_type(value, type.go)
+            self._wrong_type(value, type)
         return 0
 
     def bytes(self, value: JSONValue, type: Scalar) -> str | None:
         if value is None:
             return None
         if not isinstance(value, str):
-            self._wrong_type(value, type.go)
+            self._wrong_type(value, type)
             return None
         problem = base64_error(value)
         if problem is not None:
-            self._save(f"illegal base64 data at input byte {problem}")
+            self._bad_base64(f"illegal base64 data at input byte {problem}")
         return value.replace("\n", "").replace("\r", "")
+
+    def _bad_base64(self, message: str) -> None:
+        self._save(message)
 
     def quantity(self, value: JSONValue, _type: Scalar) -> str:
         if value.__class__ is str:
@@ -280,10 +291,10 @@ class _Walk:
         return str(_or_fail(lambda: quantity.from_json(value)))
 
     def time(self, value: JSONValue, _type: Scalar) -> str | None:
-        return self._time(value, timestamps.canonical)
+        return self._time(value, _canonical_time)
 
     def micro_time(self, value: JSONValue, _type: Scalar) -> str | None:
-        return self._time(value, timestamps.canonical_micro)
+        return self._time(value, _canonical_micro_time)
 
     def _time(self, value: JSONValue, canonical: Callable[[str], str | None]) -> str | None:
         if value is None:
@@ -301,20 +312,72 @@ class _Walk:
         low, high = _INTEGER_LIMITS["int32"]
         if value.__class__ is int and low <= value <= high:
             return int(value)
-        found = f"number {json_reader.number_text(value)}" if is_number(value) else kind_of(value)
-        raise DecodeError(self._mismatch(found, "int32"))
+        raise DecodeError(self._mismatch(_with_literal(value), "int32"))
 
 
-_SCALARS: Final[dict[str, Callable[[_Walk, JSONValue, Scalar], Any]]] = {
-    "string": _Walk.string,
-    "boolean": _Walk.boolean,
-    "integer": _Walk.integer,
-    "number": _Walk.number,
-    "bytes": _Walk.bytes,
-    "quantity": _Walk.quantity,
-    "time": _Walk.time,
-    "micro-time": _Walk.micro_time,
-    "int-or-string": _Walk.int_or_string,
+class _Restoration(_Walk):
+    """Decoding by reflection from a map: the first wrong type ends it, strict errors are sorted."""
+
+    def _pairs(self, value: dict[str, JSONValue], fields: dict[str, Field] | None) -> Any:
+        pairs = super()._pairs(value, fields)
+        if fields is None:
+            return pairs
+        rank = {name: number for number, name in enumerate(fields)}
+        return sorted(pairs, key=lambda pair: rank.get(pair[0], len(rank)))
+
+    def _mismatch(self, found: str, go: str) -> str:
+        return f"json: cannot unmarshal {found} into Go value of type {go}"
+
+    def _wrong_type(self, value: JSONValue, type: Type) -> None:
+        kind = _go_kind(value)
+        if isinstance(type, Struct):
+            raise DecodeError(f"cannot restore struct from: {kind}")
+        if isinstance(type, Map):
+            raise DecodeError(f"cannot restore map from {kind}")
+        if isinstance(type, List) or type.go == "[]uint8":
+            raise DecodeError(f"cannot restore slice from {kind}")
+        assert isinstance(type, Scalar)
+        if type.kind == "string" and kind == "int64":  # Go would convert a code point
+            raise DecodeError(f"cannot convert int64 to {type.go}")
+        raise DecodeError(f"unrecognized type: {_GO_KINDS.get(type.kind) or type.format}")
+
+    def _bad_base64(self, message: str) -> None:
+        raise DecodeError(f"error decoding from json: {message}")
+
+    def integer(self, value: JSONValue, type: Scalar) -> int:
+        if value is None:
+            return 0
+        if not is_number(value):
+            self._wrong_type(value, type)
+        if isinstance(value, float) and not value.is_integer():
+            raise DecodeError(f"cannot convert float64 to {type.go}")
+        span = 2**32 if type.format == "int32" else 2**64
+        return (int(value) + span // 2) % span - span // 2
+
+
+_GO_KINDS: Final = {"string": "string", "boolean": "bool", "number": "float64"}
+
+
+def _go_kind(value: JSONValue) -> str:
+    """Name the reflect.Kind of a decoded JSON value."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, (str, int, float)):
+        return {str: "string", int: "int64"}.get(value.__class__, "float64")
+    return "slice" if isinstance(value, list) else "map"
+
+
+#: Methods that decode each kind of scalar.
+_SCALARS: Final = {
+    "string": "string",
+    "boolean": "boolean",
+    "integer": "integer",
+    "number": "number",
+    "bytes": "bytes",
+    "quantity": "quantity",
+    "time": "time",
+    "micro-time": "micro_time",
+    "int-or-string": "int_or_string",
 }
 
 
@@ -329,6 +392,27 @@ def _or_fail(parse: Callable[[], Any]) -> Any:
 @lru_cache(maxsize=4096)
 def _quantity(text: str) -> str:
     return str(_or_fail(lambda: quantity.from_json(text)))
+
+
+_GO_ZERO_NS: Final = parse_time("0001-01-01T00:00:00Z")
+
+
+@lru_cache(maxsize=4096)
+def _canonical_time(text: str) -> str | None:
+    """Stored form of a metav1.Time; None for Go's zero time."""
+    moment_ns = parse_time(text)
+    return None if moment_ns == _GO_ZERO_NS else format_time(moment_ns)
+
+
+@lru_cache(maxsize=4096)
+def _canonical_micro_time(text: str) -> str | None:
+    moment_ns = parse_micro_time(text)
+    return None if moment_ns == _GO_ZERO_NS else format_micro_time(moment_ns)
+
+
+def _with_literal(value: JSONValue) -> str:
+    """Name the JSON type of a value, a number with its literal."""
+    return f"number {json_reader.number_text(value)}" if is_number(value) else kind_of(value)
 
 
 def is_number(value: JSONValue) -> bool:
