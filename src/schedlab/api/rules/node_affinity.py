@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from schedlab.api.views.core import (
     Node,
+    NodeAffinity,
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
@@ -108,18 +109,22 @@ class PreferredTerm(NamedTuple):
     term: ParsedTerm
 
 
+def node_affinity_of(pod: Pod) -> NodeAffinity | None:
+    """Return the node affinity of the pod's spec."""
+    return None if pod.spec.affinity is None else pod.spec.affinity.node_affinity
+
+
 def required_node_affinity(pod: Pod) -> RequiredNodeAffinity:
     """Return what the pod requires of nodes."""
-    spec = pod.spec
-    labels = _selector_of_map(tuple(spec.node_selector.items())) if spec.node_selector else None
-    affinity = spec.affinity and spec.affinity.node_affinity
+    labels = _selector_of_map(tuple(pod.spec.node_selector.items())) if pod.spec.node_selector else None
+    affinity = node_affinity_of(pod)
     required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
     return RequiredNodeAffinity(labels, None if required is None else parse_node_selector(required))
 
 
 def preferred_node_affinity(pod: Pod) -> tuple[PreferredTerm, ...] | None:
     """Return the node affinity the pod prefers, None when it has none; SelectorError when it cannot be parsed."""
-    affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
+    affinity = node_affinity_of(pod)
     terms = affinity.preferred_during_scheduling_ignored_during_execution if affinity else ()
     return parse_preferred_terms(terms) if terms else None
 
