@@ -198,6 +198,13 @@ class PodInPreBind(Protocol):
         """End the binding with an error; False when pre_bind was over already."""
 
 
+class DeviceClassResolver(Protocol):
+    """Knows which extended resources are requests for devices."""
+
+    def device_class(self, resource_name: str) -> Any | None:
+        """Return the DeviceClass behind an extended resource (by its own or its implicit name), or None."""
+
+
 class FilterTap(Protocol):
     """Hears of every single call of a filter outside the array form; for recorders that must see dry runs."""
 
@@ -236,6 +243,8 @@ class Handle(Protocol):
     nominator: Nominator
     # When set, plugins with an array form of their dry runs use the scalar one, so that every filter call is heard of.
     filter_tap: FilterTap | None
+    # None where devices are not looked after: then no extended resource is backed by a device class.
+    device_classes: DeviceClassResolver | None
 
     def plugin(self, name: str) -> Any | None:
         """Return another plugin instance of this profile by name."""
@@ -370,8 +379,8 @@ class ScoreNodesPlugin(ScorePlugin, Protocol):
 
     def score_nodes(
         self, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Return the raw scores of `rows: int64[F]` as int64[F]."""
+    ) -> NDArray[np.int64] | Status:
+        """Return the raw scores of `rows: int64[F]` as int64[F], or the error `score` would return for them."""
 
 
 class ScoreExtensions(Plugin, Protocol):
