@@ -1,0 +1,173 @@
+"""Hard constraints: what pre_filter finds out about the domains, and the verdicts that follow from it.
+
+Mirrors: pkg/scheduler/framework/plugins/podtopologyspread/filtering.go (v1.36).
+Differs: the smallest count is taken from all domains, so there are no "critical paths"; as long as pods are added and
+removed on one node of a copy, as preemption does, both give the same number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from schedlab.api.rules.node_affinity import RequiredNodeAffinity, required_node_affinity
+from schedlab.scheduler.framework.node_masks import affinity_mask, untolerated_mask
+from schedlab.scheduler.framework.pod_index import PodIndex, PodQuery, PodTerm, sums_by_value
+from schedlab.scheduler.framework.status import NodeStatuses, Status, unresolvable, unschedulable
+from schedlab.scheduler.plugins.pod_topology_spread.constraints import Constraint, has_all_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from schedlab.api.views.core import Node
+    from schedlab.scheduler.framework.node_table import LabelColumn, NodeTable
+    from schedlab.scheduler.framework.types import NodeInfo, PodInfo
+
+REASON_CONSTRAINTS_NOT_MATCH: Final = "node(s) didn't match pod topology spread constraints"
+REASON_NODE_LABEL_NOT_MATCH: Final = f"{REASON_CONSTRAINTS_NOT_MATCH} (missing required label)"
+
+_LABEL_MISSING: Final = unresolvable(REASON_NODE_LABEL_NOT_MATCH)
+_SKEWED: Final = unschedulable(REASON_CONSTRAINTS_NOT_MATCH)
+
+
+@dataclass(slots=True)
+class Domains:
+    """The domains of one constraint.
+
+    label: the topology key's column. V values: counts: int64[V] matching pods, 0 where the domain does not count;
+    counted: bool[V] domains with a node that counts. self_match: 1 if the constraint's selector matches the pod itself.
+    """
+
+    constraint: Constraint
+    label: LabelColumn
+    counts: NDArray[np.int64]
+    counted: NDArray[np.bool_]
+    self_match: int
+
+    def copy(self) -> Domains:
+        """Return an independent copy for a dry run."""
+        return Domains(self.constraint, self.label, self.counts.copy(), self.counted, self.self_match)
+
+    def minimum(self) -> int:
+        """Return the fewest matching pods of a domain; 0 while there are fewer domains than asked for."""
+        counts = self.counts[self.counted]
+        return 0 if len(counts) < max(self.constraint.min_domains, 1) else int(counts.min())
+
+    def change(self, node: Node, step: int) -> None:
+        """Count a matching pod in or out of a node that counts."""
+        self.counts[self.label.values.find(node.metadata.labels[self.constraint.topology_key])] += step
+
+
+@dataclass(slots=True)
+class FilterState:
+    """What pre_filter leaves for filter, and what dry runs change in copies."""
+
+    domains: tuple[Domains, ...]
+    affinity: RequiredNodeAffinity
+
+    def copy(self) -> FilterState:
+        """Return an independent copy for a dry run."""
+        return FilterState(tuple(domains.copy() for domains in self.domains), self.affinity)
+
+
+class NodeRules:
+    """Which nodes count for a pod, as masks over all rows; the masks are made when they are first needed."""
+
+    def __init__(self, table: NodeTable, pod: PodInfo, affinity: RequiredNodeAffinity, *, comparison: bool) -> None:
+        self._table = table
+        self._pod = pod
+        self._affinity = affinity
+        self._comparison = comparison
+        self._matching: NDArray[np.bool_] | None = None
+        self._tolerated: NDArray[np.bool_] | None = None
+
+    def counted(self, constraint: Constraint) -> NDArray[np.bool_]:
+        """Return bool[N]: `constraint.counts_node` of every node."""
+        mask = np.ones(len(self._table), np.bool_)
+        if constraint.honor_affinity:
+            if self._matching is None:
+                self._matching = affinity_mask(self._table, self._affinity)
+            mask &= self._matching
+        if constraint.honor_taints:
+            if self._tolerated is None:
+                tolerations = self._pod.pod.spec.tolerations
+                self._tolerated = ~untolerated_mask(self._table, tolerations, comparison=self._comparison)
+            mask &= self._tolerated
+        return mask
+
+
+def all_keys_mask(table: NodeTable, constraints: Sequence[Constraint]) -> NDArray[np.bool_]:
+    """Return bool[N]: the nodes with the topology keys of all constraints."""
+    mask = np.ones(len(table), np.bool_)
+    for constraint in constraints:
+        mask &= table.label(constraint.topology_key).ids >= 0
+    return mask
+
+
+def matching_pods(table: NodeTable, namespace: str, constraint: Constraint) -> NDArray[np.int32]:
+    """Return how many pods on each node the constraint speaks of, int32[N]; terminating pods are left out."""
+    if constraint.selector.is_empty:
+        return np.zeros(len(table), np.int32)
+    query = PodQuery((PodTerm((namespace,), constraint.selector),), terminating=False)
+    return PodIndex.of(table).per_node(query)
+
+
+def make_state(table: NodeTable, pod: PodInfo, constraints: Sequence[Constraint], *, comparison: bool) -> FilterState:
+    """Count the pods of every constraint in every domain that counts."""
+    affinity = required_node_affinity(pod.pod)
+    rules = NodeRules(table, pod, affinity, comparison=comparison)
+    with_keys = all_keys_mask(table, constraints)
+    domains = []
+    for constraint in constraints:
+        label = table.label(constraint.topology_key)
+        nodes = with_keys & rules.counted(constraint)
+        counted = np.zeros(len(label.values), np.bool_)
+        counted[label.ids[nodes]] = True
+        counts = sums_by_value(label, matching_pods(table, pod.namespace, constraint), nodes)
+        domains.append(Domains(constraint, label, counts, counted, int(constraint.selector.matches(pod.labels))))
+    return FilterState(tuple(domains), affinity)
+
+
+def update_with_pod(
+    state: FilterState, pod: PodInfo, changed: PodInfo, node: Node, step: int, *, comparison: bool
+) -> None:
+    """Count a pod in or out of a node, as far as the constraints of `pod` speak of it."""
+    constraints = [domains.constraint for domains in state.domains]
+    if changed.namespace != pod.namespace or not has_all_keys(node.metadata.labels, constraints):
+        return
+    tolerations = pod.pod.spec.tolerations
+    for domains in state.domains:
+        constraint = domains.constraint
+        if constraint.selector.matches(changed.labels) and constraint.counts_node(
+            node, state.affinity, tolerations, comparison=comparison
+        ):
+            domains.change(node, step)
+
+
+def filter_node(state: FilterState, info: NodeInfo) -> Status | None:
+    """Judge one node: no domain may exceed the smallest one by more than the skew once the pod is there."""
+    for domains in state.domains:
+        constraint = domains.constraint
+        value = info.node.metadata.labels.get(constraint.topology_key)
+        if value is None:
+            return _LABEL_MISSING
+        count = int(domains.counts[domains.label.values.find(value)])
+        if count + domains.self_match - domains.minimum() > constraint.max_skew:
+            return _SKEWED
+    return None
+
+
+def filter_rows(state: FilterState, rows: slice, size: int) -> NodeStatuses:
+    """Judge the nodes of a slice of that size."""
+    statuses = NodeStatuses.success(size)
+    for domains in state.domains:
+        ids = domains.label.ids[rows]
+        statuses.reject(ids < 0, _LABEL_MISSING)
+        # Nodes without the label read some other count, but are turned down already.
+        skew = domains.counts[ids] + domains.self_match - domains.minimum()
+        statuses.reject(skew > domains.constraint.max_skew, _SKEWED)
+    return statuses

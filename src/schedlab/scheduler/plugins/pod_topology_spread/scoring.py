@@ -1,0 +1,155 @@
+"""Soft constraints: nodes in domains with fewer matching pods are better.
+
+Mirrors: pkg/scheduler/framework/plugins/podtopologyspread/scoring.go (v1.36).
+Differs: the logarithms of sizes come from one function that is the same on every machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from schedlab.api.rules.node_affinity import required_node_affinity
+from schedlab.api.rules.topology import HOSTNAME
+from schedlab.kernel.logarithm import natural_logarithm
+from schedlab.scheduler.framework.pod_index import sums_by_value
+from schedlab.scheduler.framework.types import MAX_NODE_SCORE
+from schedlab.scheduler.plugins.pod_topology_spread.filtering import NodeRules, all_keys_mask, matching_pods
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from schedlab.scheduler.framework.node_table import LabelColumn, NodeTable
+    from schedlab.scheduler.framework.types import NodeInfo, PodInfo
+    from schedlab.scheduler.plugins.pod_topology_spread.constraints import Constraint
+
+_INT64_MAX: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class DomainScores:
+    """The domains of one constraint; of the host name each node is one.
+
+    weight: what a pod counts; more where there are more domains, lest the pods of many small ones be watered down.
+    per_node: int32[N] matching pods. by_value: int64[V] their sums by value of `label`; None for the host name.
+    """
+
+    constraint: Constraint
+    label: LabelColumn
+    weight: float
+    per_node: NDArray[np.int32]
+    by_value: NDArray[np.int64] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreState:
+    """What pre_score leaves for score; ignored: bool[N] feasible nodes that lack a topology key."""
+
+    domains: tuple[DomainScores, ...]
+    ignored: NDArray[np.bool_]
+
+
+def make_state(
+    table: NodeTable,
+    pod: PodInfo,
+    constraints: Sequence[Constraint],
+    rows: NDArray[np.int64],
+    *,
+    requires_all_keys: bool,
+    comparison: bool,
+) -> ScoreState:
+    """Count the pods of every constraint by domain, and weigh by how many domains there are to choose from."""
+    with_keys = all_keys_mask(table, constraints) if requires_all_keys else np.ones(len(table), np.bool_)
+    ignored = np.zeros(len(table), np.bool_)
+    ignored[rows] = ~with_keys[rows]
+    scored = rows[with_keys[rows]]
+    rules = NodeRules(table, pod, required_node_affinity(pod.pod), comparison=comparison)
+    domains = []
+    for constraint in constraints:
+        label = table.label(constraint.topology_key)
+        per_node = matching_pods(table, pod.namespace, constraint)
+        by_value, size = None, len(scored)
+        if constraint.topology_key != HOSTNAME:
+            by_value = _sums(label, per_node, with_keys & rules.counted(constraint))
+            size = _domain_number(label, scored)
+        domains.append(DomainScores(constraint, label, natural_logarithm(size + 2), per_node, by_value))
+    return ScoreState(tuple(domains), ignored)
+
+
+def _domain_number(label: LabelColumn, rows: NDArray[np.int64]) -> int:
+    """How many values the rows have; to have no such label is to have the empty value."""
+    ids = label.ids[rows]
+    empty = label.values.find("")
+    return len(np.unique(ids if empty < 0 else np.where(ids < 0, empty, ids)))
+
+
+def _sums(label: LabelColumn, per_node: NDArray[np.int32], nodes: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Sum up by value; the pods of nodes without the label count for the empty value."""
+    sums = sums_by_value(label, per_node, nodes)
+    empty = label.values.find("")
+    if empty >= 0:
+        sums[empty] += int(per_node[nodes & (label.ids < 0)].sum())
+    return sums
+
+
+def score_node(state: ScoreState, pod: PodInfo, info: NodeInfo) -> int:
+    """Return the weighted number of matching pods in the node's domains: fewer is better."""
+    if state.ignored[info.row]:
+        return 0
+    score = 0.0
+    for domains in state.domains:
+        constraint = domains.constraint
+        value = info.node.metadata.labels.get(constraint.topology_key)
+        if value is None:
+            continue
+        if domains.by_value is None:
+            count = _count_on_node(pod.namespace, constraint, info)
+        else:
+            count = int(domains.by_value[domains.label.values.find(value)])
+        score += count * domains.weight + (constraint.max_skew - 1)
+    return int(_round(np.array([score]))[0])
+
+
+def _count_on_node(namespace: str, constraint: Constraint, info: NodeInfo) -> int:
+    if constraint.selector.is_empty:
+        return 0
+    return sum(
+        other.namespace == namespace
+        and other.pod.metadata.deletion_timestamp is None
+        and constraint.selector.matches(other.labels)
+        for other in info.pods
+    )
+
+
+def score_rows(state: ScoreState, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return `score_node` of rows: int64[F]."""
+    scores = np.zeros(len(rows), np.float64)
+    for domains in state.domains:
+        ids = domains.label.ids[rows]
+        counts = domains.per_node[rows] if domains.by_value is None else domains.by_value[ids]
+        scores += np.where(ids >= 0, counts * domains.weight + (domains.constraint.max_skew - 1), 0.0)
+    scores[state.ignored[rows]] = 0.0
+    return _round(scores)
+
+
+def _round(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Round half up, which for scores (never negative) is Go's math.Round; numpy would round half to even."""
+    whole = np.floor(scores)
+    return whole.astype(np.int64) + (scores - whole >= 0.5)
+
+
+def normalize(state: ScoreState, rows: NDArray[np.int64], scores: NDArray[np.int64]) -> None:
+    """Turn numbers of pods into 0..100, the fewest being best; ignored nodes get 0."""
+    ignored = state.ignored[rows]
+    judged = scores[~ignored]
+    highest = int(judged.max(initial=0))
+    if highest == 0:
+        scores[:] = MAX_NODE_SCORE
+    else:
+        lowest = int(judged.min(initial=_INT64_MAX))
+        scores[:] = MAX_NODE_SCORE * (highest + lowest - scores) // highest
+    scores[ignored] = 0
