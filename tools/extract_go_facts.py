@@ -34,7 +34,9 @@ FIELD = re.compile(r"^\s+(?:(\w+)\s+)?(\S+)\s+`(.*)`")
 JSON_TAG = re.compile(r'json:"([^"]*)"')
 CONSTANT = re.compile(r'^\s*(?:const )?(\w+)(?:\s+(\w+))?\s*=\s*(?:(\w+)\()?("(?:[^"\\]|\\.)*")\)?\s*(?://.*)?$')
 IMPORT = re.compile(r'^\s*(?:import )?(?:(\w+)\s+)?"([^"]+)"')
-BUILTINS = frozenset("string bool byte int int32 int64 uint8 uint16 uint32 uint64 float32 float64 interface{} any".split())
+BUILTINS = frozenset(
+    ("string", "bool", "byte", "int", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float64", "any")
+)
 
 
 def openapi_prefix(path: str) -> str:
@@ -138,7 +140,7 @@ class Package:
             if "." in word:
                 alias, name = word.split(".")
                 return f"{imports.get(alias, alias)}.{name}"
-            return word if word in BUILTINS or word == "map" else f"{self.prefix}.{word}"
+            return word if word in BUILTINS or word in ("map", "interface{}") else f"{self.prefix}.{word}"
 
         return re.sub(r"interface\{\}|[A-Za-z_][\w.]*", one, text).replace("[]byte", "[]uint8")
 
@@ -167,7 +169,9 @@ def facts(sources: Path) -> dict[str, Any]:
     if not packages:
         raise SystemExit(f"no Go sources of Kubernetes API types below {sources}")
     return {
-        "structs": {f"{p.prefix}.{name}": fields for p in packages for name, fields in sorted(p.structs.items()) if fields},
+        "structs": {
+            f"{p.prefix}.{name}": fields for p in packages for name, fields in sorted(p.structs.items()) if fields
+        },
         "named": {f"{p.prefix}.{name}": text for p in packages for name, text in sorted(p.named.items())},
         "enums": {
             f"{p.prefix}.{name}": {value: list(values[value]) for value in sorted(values)}

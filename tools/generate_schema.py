@@ -194,11 +194,11 @@ def read_resources() -> list[Json]:
     out = []
     for module in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
         for resource in vars(importlib.import_module(f"lightkube.resources.{module}")).values():
-            info = getattr(resource, "_api_info", None)
+            info = core.api_info(resource) if hasattr(resource, "_api_info") else None
             if info is None or info.parent is not None or resource.__module__ != f"lightkube.resources.{module}":
                 continue
             subresources = {
-                sub._api_info.action: [sub._api_info.resource, list(sub._api_info.verbs)]
+                core.api_info(sub).action: [core.api_info(sub).resource, list(core.api_info(sub).verbs)]
                 for sub in vars(resource).values()
                 if isinstance(sub, type) and hasattr(sub, "_api_info")
             }

@@ -106,7 +106,9 @@ def _converts(gvk: GroupVersionKind, expected: GroupVersionKind) -> bool:
 def identify(value: JSONValue, expected: GroupVersionKind) -> GroupVersionKind:
     """Read kind and apiVersion, what is missing taken from the path; raises DecodeError."""
     if not isinstance(value, dict):
-        problem = "" if value is None else f"cannot unmarshal {strict.kind_of(value)} into Go value of type {_KIND_STRUCT}"
+        problem = (
+            "" if value is None else f"cannot unmarshal {strict.kind_of(value)} into Go value of type {_KIND_STRUCT}"
+        )
     else:
         wrong = [key for key in ("apiVersion", "kind") if not isinstance(value.get(key, ""), (str, type(None)))]
         problem = "".join(
@@ -132,9 +134,7 @@ def unrecognized(text: bytes, kind: str, reason: str) -> BadRequest:
 
 def not_handled(gvk: GroupVersionKind, kind: str, reason: str) -> BadRequest:
     """The answer to a body that cannot be decoded or is of another kind."""
-    return new_bad_request(
-        f"{gvk.kind} in version {gojson.quote(gvk.version)} cannot be handled as a {kind}: {reason}"
-    )
+    return new_bad_request(f"{gvk.kind} in version {gojson.quote(gvk.version)} cannot be handled as a {kind}: {reason}")
 
 
 def _summary(text: bytes) -> str:

@@ -8,7 +8,7 @@ Differs: nesting is limited to about 1,000 levels instead of 10,000.
 """
 
 import json
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 import orjson
 
@@ -44,7 +44,7 @@ class FloatLiteral(float):
 
     text: str
 
-    def __new__(cls, text: str) -> "FloatLiteral":
+    def __new__(cls, text: str) -> Self:
         number = super().__new__(cls, text)
         number.text = text
         return number
@@ -79,16 +79,14 @@ def _integer(text: str) -> int | float:
 
 
 _PLAIN: Final = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, strict=False)
-_EXACT: Final = json.JSONDecoder(
-    object_pairs_hook=_object, parse_int=_integer, parse_float=FloatLiteral, strict=False
-)
+_EXACT: Final = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_float=FloatLiteral, strict=False)
 
 
 def number_text(value: float) -> str:
     """Return the literal of a number as Go shows it in a message."""
     if isinstance(value, FloatLiteral):
         return value.text
-    return gojson.format_json_float(value) if isinstance(value, float) else str(value)
+    return str(value) if isinstance(value, int) else gojson.format_json_float(value)
 
 
 def syntax_error(text: bytes) -> str:

@@ -173,8 +173,8 @@ class ResourceType:
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     subresources: tuple[Subresource, ...] = ()
-    #: Group and version of the stored form, what `storage_version_hash` tells of.
-    storage_group_version: GroupVersion = GroupVersion("", "v1")
+    #: Group and version of the stored form, where it is not this one; `storage_version_hash` tells of it.
+    storage_group_version: GroupVersion | None = None
 
     @property
     def list_kind(self) -> str:
@@ -218,7 +218,7 @@ class ResourceType:
     @property
     def storage_version_hash(self) -> str:
         """The opaque text that discovery shows for stored resources."""
-        stored = self.storage_group_version
+        stored = self.storage_group_version or self.group_version
         digest = hashlib.sha256(f"{stored.group}/{stored.version}/{self.kind}".encode()).digest()
         return base64.b64encode(digest[:8]).decode()
 
@@ -291,7 +291,7 @@ class Resources:
         for name in names:
             resource, _, subresource = name.partition("/")
             wanted.setdefault(resource, []).append(subresource)
-        kept = []
+        kept: list[ResourceType] = []
         for full_name, subresources in wanted.items():
             found = [entry for entry in self._types if entry.full_name == full_name and _is_stable(entry.version)]
             if not found:
@@ -347,7 +347,6 @@ def _known(source: Mapping[str, Any]) -> ResourceType:
     group, version, kind = source["gvk"]
     resource: str = source["plural"]
     full_name = str(GroupResource(group, resource))
-    stored = _STORED_AS.get(full_name, GroupVersion(group, version))
     return ResourceType(
         group=group,
         version=version,
@@ -359,7 +358,7 @@ def _known(source: Mapping[str, Any]) -> ResourceType:
         short_names=_SHORT_NAMES.get(full_name, ()),
         categories=_CATEGORIES.get(full_name, ()),
         subresources=tuple(_subresources(full_name, GroupVersion(group, version), source["subresources"])),
-        storage_group_version=stored,
+        storage_group_version=_STORED_AS.get(full_name),
     )
 
 

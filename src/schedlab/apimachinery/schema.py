@@ -144,9 +144,7 @@ class List(Type):
         """Per key field its value where an element leaves it out; None when there is no such value."""
         element = self.element
         assert isinstance(element, Struct)
-        return tuple(
-            (key, element.fields[key].key_default if key in element.fields else None) for key in self.keys
-        )
+        return tuple((key, element.fields[key].key_default if key in element.fields else None) for key in self.keys)
 
 
 class Field:
@@ -302,13 +300,13 @@ class Table:
         if "m" in spec:
             element = self._type(spec["m"])
             return Map(element, spec["g"] or f"map[string]{element.go}", atomic="a" in spec)
-        kind, format = spec["c"], spec.get("f", "")
+        kind, form = spec["c"], spec.get("f", "")
         if kind == "object":
             return Untyped(spec.get("g", "map[string]interface {}"), atomic=False)
         return Scalar(
-            "bytes" if format == "byte" else kind,
-            spec.get("g") or _GO_SCALARS[kind, format],
-            format=format,
+            "bytes" if form == "byte" else kind,
+            spec.get("g") or _GO_SCALARS[kind, form],
+            format=form,
             enum=spec.get("enum", ""),
         )
 

@@ -18,9 +18,9 @@ from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
 from schedlab.apimachinery import gojson, json_reader, quantity
-from schedlab.apimachinery.time import format_micro_time, format_time, parse_micro_time, parse_time
 from schedlab.apimachinery.json_reader import JSONValue, Repeated
 from schedlab.apimachinery.schema import Field, List, Map, Scalar, Struct, Type, Untyped
+from schedlab.apimachinery.time import format_micro_time, format_time, parse_micro_time, parse_time
 
 Directive: TypeAlias = Literal["Strict", "Warn", "Ignore"]
 
@@ -68,11 +68,34 @@ def decode_text(text: bytes, type: Struct) -> Decoded:
         return decode(json_reader.read_exact(text), type)
 
 
+def decode_list(value: JSONValue, type: List) -> "_Walk":
+    """Check a list; its first error and its strict errors are left to the caller."""
+    walk = _Walk()
+    walk.list_of(value, type)
+    return walk
+
+
 def repeated_fields(value: JSONValue) -> list[str]:
     """List the strict errors of a value without a type: its repeated keys."""
     walk = _Walk()
     walk.any_value(value)
     return list(walk.strict_errors)
+
+
+def joined(value: dict[str, JSONValue]) -> dict[str, Any]:
+    """Make a plain copy of an object in which repeated keys are joined as Go's decoder does."""
+    out: dict[str, Any] = {}
+    for key, item in value.pairs if isinstance(value, Repeated) else value.items():
+        plain = _plain(item)
+        present = out.get(key)
+        out[key] = _join(present, plain) if isinstance(present, dict) else plain
+    return out
+
+
+def _plain(value: JSONValue) -> JSONValue:
+    if isinstance(value, dict):
+        return joined(value)
+    return list(map(_plain, value)) if isinstance(value, list) else value
 
 
 def strict_error(errors: Sequence[str]) -> str:
@@ -169,13 +192,16 @@ class _Walk:
             yield key, joined
 
     def _field(self, item: JSONValue, field: Field, owner: Struct) -> Any:
-        """Decode the value of a field; None when Go would leave the field out or write null."""
+        """Decode the value of a field; None when Go would leave the field out or write null.
+
+        An empty list or map becomes null, because storing it as protobuf makes it so.
+        """
         if item is None and field.pointer:
             return None
         self.path.append(_Step(f".{field.name}"[not self.path :], owner, field))
         made = self._value(item, field.type)
         self.path.pop()
-        if field.drops_empty and not made and not (isinstance(field.type, Struct) and field.always_written):
+        if not made and (isinstance(field.type, (List, Map)) or (field.drops_empty and not field.always_written)):
             return None
         return made
 
@@ -185,13 +211,13 @@ class _Walk:
         if isinstance(type, Struct):
             return self.struct(item, type)
         if isinstance(type, List):
-            return self._list(item, type)
+            return self.list_of(item, type)
         if isinstance(type, Map):
             return self._map(item, type)
         assert isinstance(type, Untyped)
         return item
 
-    def _list(self, items: JSONValue, type: List) -> list[Any] | None:
+    def list_of(self, items: JSONValue, type: List) -> list[Any] | None:
         if items is None:
             return None
         if not isinstance(items, list):
@@ -214,10 +240,11 @@ class _Walk:
             self._wrong_type(items, type)
             return None
         element = type.element
+        plain = isinstance(element, Scalar) and element.kind == "string"
         out = {}
         step = _Step("")
         for key, item in self._pairs(items, None):
-            if item.__class__ is str and element.__class__ is Scalar and element.kind == "string":  # type: ignore[attr-defined]
+            if plain and item.__class__ is str:
                 out[key] = item
                 continue
             step.text = f".{key}" if self.path else key
@@ -301,7 +328,9 @@ class _Walk:
             return None
         if not isinstance(value, str):
             raise DecodeError(self._mismatch(kind_of(value), "string"))
-        return _or_fail(lambda: canonical(value))
+        text: str = value
+        made: str | None = _or_fail(lambda: canonical(text))
+        return made
 
     def int_or_string(self, value: JSONValue, _type: Scalar) -> int | str:
         """An integer is read as int32 by a decoder of its own, whose error ends everything."""
