@@ -73,9 +73,7 @@ def format_json_float(value: float) -> str:
     return _float_text(value, exponent_min=-6, exponent_max=20, exponent_digits_min=1)
 
 
-def _float_text(
-    value: float, *, exponent_min: int, exponent_max: int, exponent_digits_min: int
-) -> str:
+def _float_text(value: float, *, exponent_min: int, exponent_max: int, exponent_digits_min: int) -> str:
     sign = "-" if math.copysign(1.0, value) < 0 else ""
     if value == 0:
         return f"{sign}0"
@@ -113,7 +111,7 @@ def marshal_bytes(value: object, *, sort_keys: bool = True, html: bool = True) -
     `sort_keys=False` keeps the order of the mappings, which is what Go does for structs.
     """
     option = orjson.OPT_SORT_KEYS if sort_keys else 0
-    encoded = orjson.dumps(_go_floats(value), option=option)
+    encoded = orjson.dumps(_go_numbers(value), option=option)
     return escape_html(encoded) if html else encoded
 
 
@@ -124,16 +122,18 @@ def marshal(value: object, *, sort_keys: bool = True, html: bool = True) -> str:
     return marshal_bytes(value, sort_keys=sort_keys, html=html).decode()
 
 
-def _go_floats(value: object) -> object:
-    """Replace floats by fragments, because Go writes 1.0 as 1 and 1e21 as 1e+21."""
+def _go_numbers(value: object) -> object:
+    """Replace by fragments what orjson writes otherwise or not at all: floats (Go writes 1.0 as 1) and big integers."""
     if isinstance(value, float):
         return orjson.Fragment(format_json_float(value).encode())
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**64 else orjson.Fragment(str(value).encode())
     if isinstance(value, Verbatim):
         return orjson.Fragment(value.encode())
     if isinstance(value, Mapping):
-        return {key: _go_floats(item) for key, item in value.items()}
+        return {key: _go_numbers(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_go_floats(item) for item in value]
+        return [_go_numbers(item) for item in value]
     return value
 
 
@@ -146,11 +146,7 @@ def sprint(value: object) -> str:
     if isinstance(value, float):
         return format_float(value)
     if isinstance(value, Mapping):
-        return (
-            "map["
-            + " ".join(f"{key}:{sprint(value[key])}" for key in sorted(value))
-            + "]"
-        )
+        return "map[" + " ".join(f"{key}:{sprint(value[key])}" for key in sorted(value)) + "]"
     if isinstance(value, (list, tuple)):
         return "[" + " ".join(map(sprint, value)) + "]"
     return str(value)
