@@ -10,7 +10,8 @@ Differs: upstream visits every pod of every node in each cycle (countPodsMatchSe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
@@ -127,22 +128,86 @@ class _Counts:
     classes: dict[PodClass, None] = field(default_factory=dict)
 
 
+G = TypeVar("G", bound=Hashable)
+
+
+class PodGroups(ABC, Generic[G]):
+    """A Column that sorts the pods on nodes into groups; a pod may be in any number of them.
+
+    What each node holds is noted, so that a row can be brought up to date without looking at the other rows, and what
+    was counted in is counted out even if the pod has changed in between.
+    """
+
+    def __init__(self, table: NodeTable) -> None:
+        self._table = table
+        self._on_node: dict[str, dict[str, tuple[G, ...]]] = {}
+
+    @abstractmethod
+    def _groups(self, pod: PodInfo) -> tuple[G, ...]:
+        """Return the groups a pod is in."""
+
+    @abstractmethod
+    def _change(self, group: G, node_name: str, step: int, row: int | None) -> None:
+        """Count a pod of a group in (step 1) or out (-1); no row when the node has left the table."""
+
+    @abstractmethod
+    def _reorder_arrays(self, old_rows: NDArray[np.int64]) -> None:
+        """Bring what is kept by row into the new order; new rows are empty."""
+
+    def reorder(self, old_rows: NDArray[np.int64]) -> None:
+        """See Column."""
+        for name in [name for name in self._on_node if name not in self._table.row_of]:
+            self._change_all(self._on_node.pop(name), name, -1, None)
+        self._reorder_arrays(old_rows)
+
+    def set_node(self, row: int, info: NodeInfo) -> None:
+        """See Column."""
+        known = self._on_node.get(info.name, {})
+        current = {pod.uid: groups for pod in info.pods if (groups := self._groups(pod))}
+        if known != current:
+            self._change_all(known, info.name, -1, row)
+            self._change_all(current, info.name, 1, row)
+            self._on_node[info.name] = current
+
+    def add_pod(self, row: int, pod: PodInfo) -> None:
+        """See Column."""
+        groups = self._groups(pod)
+        if groups:
+            name = self._table.names[row]
+            self._on_node.setdefault(name, {})[pod.uid] = groups
+            self._change_all({pod.uid: groups}, name, 1, row)
+
+    def remove_pod(self, row: int, pod: PodInfo) -> None:
+        """See Column."""
+        name = self._table.names[row]
+        groups = self._on_node.get(name, {}).pop(pod.uid, ())
+        self._change_all({pod.uid: groups}, name, -1, row)
+
+    def _change_all(self, pods: Mapping[str, tuple[G, ...]], node_name: str, step: int, row: int | None) -> None:
+        for groups in pods.values():
+            for group in groups:
+                self._change(group, node_name, step, row)
+
+
+def change_count(nodes: dict[str, int], node_name: str, step: int) -> None:
+    """Change a number by node name; none is not noted."""
+    left = nodes.get(node_name, 0) + step
+    if left:
+        nodes[node_name] = left
+    else:
+        del nodes[node_name]
+
+
 _ClassKey = tuple[str, bool, tuple[Label, ...]]
 
 
-def _class_key(pod: PodInfo) -> _ClassKey:
-    return pod.namespace, pod.pod.metadata.deletion_timestamp is not None, tuple(sorted(pod.labels.items()))
-
-
-class PodIndex:
+class PodIndex(PodGroups[_ClassKey]):
     """All pods on nodes, by class; a Column of the node table."""
 
     def __init__(self, table: NodeTable, queries_max: int = QUERIES_MAX) -> None:
-        self._table = table
+        super().__init__(table)
         self._queries_max = queries_max
         self._classes: dict[_ClassKey, PodClass] = {}
-        # What each node holds, so that a row can be brought up to date without looking at the other rows.
-        self._on_node: dict[str, dict[str, _ClassKey]] = {}
         self._by_label: dict[Label, dict[PodClass, None]] = {}
         self._by_namespace: dict[str, dict[PodClass, None]] = {}
         # In order of use, the one to go next first.
@@ -166,51 +231,24 @@ class PodIndex:
 
     # --- Column ---
 
-    def reorder(self, old_rows: NDArray[np.int64]) -> None:
-        """See Column."""
-        for name in [name for name in self._on_node if name not in self._table.row_of]:
-            for key in self._on_node.pop(name).values():
-                self._change(key, name, -1, row=None)
-        for counts in self._counts.values():
-            counts.per_node = cast("NDArray[np.int32]", take_rows(counts.per_node, old_rows, 0))
+    def _groups(self, pod: PodInfo) -> tuple[_ClassKey, ...]:
+        terminating = pod.pod.metadata.deletion_timestamp is not None
+        return ((pod.namespace, terminating, tuple(sorted(pod.labels.items()))),)
 
-    def set_node(self, row: int, info: NodeInfo) -> None:
-        """See Column."""
-        known = self._on_node.get(info.name, {})
-        current = {pod.uid: _class_key(pod) for pod in info.pods}
-        if known == current:
-            return
-        for key in known.values():
-            self._change(key, info.name, -1, row)
-        for key in current.values():
-            self._change(key, info.name, 1, row)
-        self._on_node[info.name] = current
-
-    def add_pod(self, row: int, pod: PodInfo) -> None:
-        """See Column."""
-        name, key = self._table.names[row], _class_key(pod)
-        self._on_node.setdefault(name, {})[pod.uid] = key
-        self._change(key, name, 1, row)
-
-    def remove_pod(self, row: int, pod: PodInfo) -> None:
-        """See Column. The pod may have changed since it was added; what was counted in is counted out."""
-        name = self._table.names[row]
-        self._change(self._on_node[name].pop(pod.uid), name, -1, row)
-
-    def _change(self, key: _ClassKey, node_name: str, step: int, row: int | None) -> None:
-        kind = self._classes.get(key)
+    def _change(self, group: _ClassKey, node_name: str, step: int, row: int | None) -> None:
+        kind = self._classes.get(group)
         if kind is None:
-            kind = self._add_class(key)
-        left = kind.nodes.get(node_name, 0) + step
-        if left:
-            kind.nodes[node_name] = left
-        else:
-            del kind.nodes[node_name]
+            kind = self._add_class(group)
+        change_count(kind.nodes, node_name, step)
         if row is not None:
             for counts in kind.queries:
                 counts.per_node[row] += step
         if not kind.nodes:
-            self._drop_class(key)
+            self._drop_class(group)
+
+    def _reorder_arrays(self, old_rows: NDArray[np.int64]) -> None:
+        for counts in self._counts.values():
+            counts.per_node = cast("NDArray[np.int32]", take_rows(counts.per_node, old_rows, 0))
 
     # --- Classes ---
 
@@ -281,11 +319,16 @@ def _discard(index: dict[K, dict[PodClass, None]], key: K, kind: PodClass) -> No
 def sums_by_value(
     label: LabelColumn, per_node: NDArray[np.int32], nodes: NDArray[np.bool_] | None = None
 ) -> NDArray[np.int64]:
-    """Sum up per_node: int32[N] (of the nodes: bool[N]) by label value, int64[V]; nodes without the label drop out."""
-    counted = per_node.astype(np.bool_) if nodes is None else nodes & per_node.astype(np.bool_)
+    """Sum up per_node: int32[N] (of the nodes: bool[N]) by label value, int64[V + 1].
+
+    The last number is always 0: it is what a node without the label reads, whose id is -1.
+    """
+    counted = per_node.astype(np.bool_)
+    if nodes is not None:
+        counted &= nodes
     rows = np.flatnonzero(counted)
     ids = label.ids[rows]
     there = ids >= 0
     # Sums of int32 are exact in the doubles that bincount works with.
-    sums = np.bincount(ids[there], per_node[rows[there]], minlength=len(label.values))
+    sums = np.bincount(ids[there], per_node[rows[there]], minlength=len(label.values) + 1)
     return sums.astype(np.int64)

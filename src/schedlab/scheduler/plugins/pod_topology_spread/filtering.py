@@ -38,8 +38,9 @@ _SKEWED: Final = unschedulable(REASON_CONSTRAINTS_NOT_MATCH)
 class Domains:
     """The domains of one constraint.
 
-    label: the topology key's column. V values: counts: int64[V] matching pods, 0 where the domain does not count;
-    counted: bool[V] domains with a node that counts. self_match: 1 if the constraint's selector matches the pod itself.
+    label: the topology key's column, of V values. counts: int64[V + 1] matching pods, 0 where a domain does not count
+    and, in the last place, for nodes without the label. counted: bool[V + 1] domains with a node that counts.
+    self_match: 1 if the constraint's selector matches the pod itself.
     """
 
     constraint: Constraint
@@ -125,7 +126,7 @@ def make_state(table: NodeTable, pod: PodInfo, constraints: Sequence[Constraint]
     for constraint in constraints:
         label = table.label(constraint.topology_key)
         nodes = with_keys & rules.counted(constraint)
-        counted = np.zeros(len(label.values), np.bool_)
+        counted = np.zeros(len(label.values) + 1, np.bool_)
         counted[label.ids[nodes]] = True
         counts = sums_by_value(label, matching_pods(table, pod.namespace, constraint), nodes)
         domains.append(Domains(constraint, label, counts, counted, int(constraint.selector.matches(pod.labels))))
@@ -167,7 +168,6 @@ def filter_rows(state: FilterState, rows: slice, size: int) -> NodeStatuses:
     for domains in state.domains:
         ids = domains.label.ids[rows]
         statuses.reject(ids < 0, _LABEL_MISSING)
-        # Nodes without the label read some other count, but are turned down already.
         skew = domains.counts[ids] + domains.self_match - domains.minimum()
         statuses.reject(skew > domains.constraint.max_skew, _SKEWED)
     return statuses

@@ -54,9 +54,7 @@ _SCORE_STATE: Final = f"PreScore{NAME}"
 _NO_FILTER_STATE: Final = error(f'reading "{_FILTER_STATE}" from cycleState: not found')
 _NO_SCORE_STATE: Final = error(f'error reading "{_SCORE_STATE}" from cycleState: not found')
 _NOT_SIGNABLE: Final = unschedulable("pods with topology constraints are not signable")
-_DEFAULTS_NO_FILTER_STATE: Final = error(f'reading "{_FILTER_STATE}" from cycleState: not found')
-_NO_SCORE_STATE: Final = error(f'error reading "{_SCORE_STATE}" from cycleState: not found')
-_NOT_SIGNABLE: Final = unschedulable("pods with default topology constraints are not signable")
+_DEFAULTS_NOT_SIGNABLE: Final = unschedulable("pods with default topology constraints are not signable")
 
 
 class PodTopologySpread:
@@ -196,9 +194,10 @@ class PodTopologySpread:
 
     def score_nodes(
         self, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    ) -> NDArray[np.int64] | Status:
         """See scoring.score_rows."""
-        return scoring.score_rows(state.read(_SCORE_STATE), rows)
+        own: scoring.ScoreState | None = state.find(_SCORE_STATE)
+        return _NO_SCORE_STATE if own is None else scoring.score_rows(own, rows)
 
     def normalize_score(
         self, state: CycleState, pod: PodInfo, rows: NDArray[np.int64], scores: NDArray[np.int64]

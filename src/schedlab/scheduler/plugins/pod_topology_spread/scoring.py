@@ -35,7 +35,8 @@ class DomainScores:
     """The domains of one constraint; of the host name each node is one.
 
     weight: what a pod counts; more where there are more domains, lest the pods of many small ones be watered down.
-    per_node: int32[N] matching pods. by_value: int64[V] their sums by value of `label`; None for the host name.
+    per_node: int32[N] matching pods. by_value: int64[V + 1] their sums by value of `label`; None for the host
+    name.
     """
 
     constraint: Constraint
