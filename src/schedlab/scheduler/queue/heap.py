@@ -89,7 +89,9 @@ class Heap:
         """Return an independent copy that holds copies of the pods."""
         other = Heap(sort_key)
         other._puts = self._puts
-        other._by_key = {key: [*entry[:_POD], entry[_POD].copy()] for key, entry in self._by_key.items()}
+        for key, entry in self._by_key.items():
+            queued = entry[_POD].copy()
+            other._by_key[key] = [sort_key(queued), entry[1], entry[2], queued]
         other._entries = sorted(other._by_key.values(), key=_order)
         return other
 
