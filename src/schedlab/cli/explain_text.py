@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 
-
 def explain_text(explanation: Mapping[str, Any], *, wide: bool = False) -> str:
     """Return the whole text; `wide` shows every node where the short form stops at the first forty."""
     parts = [
@@ -71,9 +70,7 @@ def _verdict(entry: Mapping[str, Any]) -> str:
     if entry["verdict"] == "passed":
         return "fits"
     if entry["verdict"] == "failed":
-        reasons = [
-            f"{plugin}: {verdict}" for plugin, verdict in entry["plugins"].items() if verdict != "passed"
-        ]
+        reasons = [f"{plugin}: {verdict}" for plugin, verdict in entry["plugins"].items() if verdict != "passed"]
         return "; ".join(reasons)
     if entry["verdict"] == "excluded":
         return "left out before filtering"
@@ -140,4 +137,6 @@ def _abbreviations(names: Sequence[str]) -> dict[str, str]:
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
-    return ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]

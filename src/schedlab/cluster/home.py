@@ -1,10 +1,11 @@
 """Where a named cluster keeps what its users need: certificates, tokens, the kubeconfig, its addresses.
 
-    $XDG_STATE_HOME/schedlab/NAME/     (or SCHEDLAB_HOME/NAME)
-        kubeconfig      for kubectl
-        pki/            CA and serving certificate of the API server
-        token           bearer token of the administrator, for both ports
-        cluster.json    addresses and the process id of the running simulator
+In `$XDG_STATE_HOME/schedlab/NAME`, or `SCHEDLAB_HOME/NAME`:
+
+- `kubeconfig`: for kubectl
+- `pki/`: CA and serving certificate of the API server
+- `token`: bearer token of the administrator, for both ports
+- `cluster.json`: addresses and the process id of the running simulator
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class Projection:
         cycle = attempt.cycle()
         if self.mode != "summary" and _least_size(cycle) <= limit:
             full = result_annotations(cycle, attempt.binding)
-            if 2 * _size(full) <= limit or self.mode == "full" and _size(full) <= limit:
+            if 2 * _size(full) <= limit or (self.mode == "full" and _size(full) <= limit):
                 return full
         return summary_annotations(cycle, attempt.binding, pointer)
 

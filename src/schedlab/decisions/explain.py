@@ -6,7 +6,6 @@ kube-scheduler's own message.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -198,7 +197,7 @@ def _preemption(cycle: CycleRecord) -> dict[str, Any] | None:
     }
 
 
-def best_reason_groups(explanation: dict[str, Any]) -> list[tuple[str, Sequence[str]]]:
+def reason_groups(explanation: dict[str, Any]) -> list[tuple[str, list[str]]]:
     """Return (plugin: reason, nodes) of the failed nodes, biggest group first."""
     groups: dict[str, list[str]] = {}
     for entry in explanation["nodes"]:

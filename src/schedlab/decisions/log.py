@@ -6,7 +6,7 @@ when a limit is reached, and that is counted, never silent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -59,7 +59,7 @@ class DecisionLog:
         self.forgotten_pods = 0
         self._stories: dict[str, PodStory] = {}
         self._latest_uid: dict[tuple[str, str], str] = {}
-        self._node_names: Sequence[str] = ()
+        self._node_names: tuple[str, ...] = ()
         self._listeners: list[Callable[[str], None]] = []
 
     def on_change(self, listener: Callable[[str], None]) -> None:
@@ -118,9 +118,11 @@ class DecisionLog:
 
     def _share_node_names(self, record: CycleRecord) -> None:
         """Keep one list of node names for all attempts made on the same nodes."""
-        if record.node_names is not self._node_names and record.node_names != self._node_names:
-            self._node_names = tuple(record.node_names)
-        record.node_names = self._node_names
+        if record.node_names is not self._node_names:
+            names = tuple(record.node_names)
+            if names != self._node_names:
+                self._node_names = names
+            record.node_names = self._node_names
 
     def _forget_oldest(self, keep_uid: str) -> None:
         while self.size_bytes > self.bytes_max and len(self._stories) > 1:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 import numpy as np
 import zstandard
 
-from schedlab.scheduler.framework.record import CycleRecord, FilterRecord
+from schedlab.scheduler.framework.record import CycleRecord, FilterRecord, ScoreRecord
 from schedlab.scheduler.framework.status import REASONS
 
 if TYPE_CHECKING:
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 
 _COMPRESSION_LEVEL: Final = 3
 _INTEGER_TYPES: Final = (np.int8, np.int16, np.int32, np.int64)
-_FILTER_ARRAYS: Final = ("visited", "failed_plugin", "code", "reason", "full_code", "full_reason")
+_FILTER_ARRAYS: Final = ("visited", "failed_plugin", "code", "reason", "second_pass", "full_code", "full_reason")
 _SCORE_ARRAYS: Final = ("rows", "raw", "final", "total")
 _NODE_ARRAYS: Final = ("passed_filters", "feasible")
+
+Part = TypeVar("Part", FilterRecord, ScoreRecord)
 
 
 class PackedArray(msgspec.Struct, frozen=True, array_like=True):
@@ -90,10 +92,10 @@ def unpack(packed: PackedCycle) -> CycleRecord:
     for name in _NODE_ARRAYS:
         setattr(record, name, _give(blob, name))
     if record.filter is not None:
-        record.filter = replace(record.filter, **{name: _give(blob, f"filter.{name}") for name in _FILTER_ARRAYS})
+        record.filter = _with_arrays(record.filter, blob, "filter", _FILTER_ARRAYS)
         _restore_reasons(record.filter, blob.reasons)
     if record.score is not None:
-        record.score = replace(record.score, **{name: _give(blob, f"score.{name}") for name in _SCORE_ARRAYS})
+        record.score = _with_arrays(record.score, blob, "score", _SCORE_ARRAYS)
     return record
 
 
@@ -107,8 +109,18 @@ def _take_all(arrays: dict[str, PackedArray], prefix: str, part: object, names: 
         _take(arrays, f"{prefix}.{name}", getattr(part, name))
 
 
-def _without_arrays(part: Any, names: Sequence[str]) -> Any:
-    return replace(part, **dict.fromkeys(names))
+def _without_arrays(part: Part, names: Sequence[str]) -> Part:
+    out = replace(part)
+    for name in names:
+        setattr(out, name, None)
+    return out
+
+
+def _with_arrays(part: Part, blob: _Blob, prefix: str, names: Sequence[str]) -> Part:
+    out = replace(part)
+    for name in names:
+        setattr(out, name, _give(blob, f"{prefix}.{name}"))
+    return out
 
 
 def _give(blob: _Blob, name: str) -> NDArray[Any] | None:
@@ -138,4 +150,3 @@ def _rename(ids: NDArray[Any], renamed: dict[int, int]) -> NDArray[Any]:
     known = np.array(sorted(renamed), ids.dtype)
     new = np.array([renamed[int(old)] for old in known], ids.dtype)
     return new[np.searchsorted(known, ids)]
-

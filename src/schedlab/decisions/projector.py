@@ -7,6 +7,7 @@ recording never wakes a pod.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from schedlab.client.effects import Effect, WriteEffect
 from schedlab.client.listers import Lister
@@ -14,7 +15,7 @@ from schedlab.client.protocol import Write
 from schedlab.decisions.annotations import PREFIX, Projection
 from schedlab.decisions.log import DecisionLog
 
-FIELD_MANAGER = "kube-scheduler-simulator"
+FIELD_MANAGER: Final = "kube-scheduler-simulator"
 
 
 class AnnotationProjector:
@@ -53,6 +54,6 @@ class AnnotationProjector:
         write = Write("patch", "pods", story.namespace, story.name, body, options={"fieldManager": FIELD_MANAGER})
         return (WriteEffect(uid, write),)
 
-    def complete(self, effect: Effect, outcome: object) -> Sequence[Effect]:
+    def complete(self, effect: Effect, outcome: object) -> Sequence[Effect]:  # noqa: ARG002 - the protocol's signature
         """A pod that is gone or replaced by now needs no annotations; any other refusal is left to the next attempt."""
         return ()

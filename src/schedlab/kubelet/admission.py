@@ -61,17 +61,13 @@ class NodeAccount:
 
 def admit(pod: Pod, node: Node, account: NodeAccount) -> Rejection | None:
     """Return None when the node takes the pod, else the first reason, in the kubelet's order."""
-    return (
-        _resources(pod, node, account)
-        or _node_affinity(pod, node)
-        or _ports(pod, account)
-        or _taints(pod, node)
-    )
+    return _resources(pod, node, account) or _node_affinity(pod, node) or _ports(pod, account) or _taints(pod, node)
 
 
 def _resources(pod: Pod, node: Node, account: NodeAccount) -> Rejection | None:
     allocatable = {
-        name: parse_milli(text) if name == "cpu" else parse_value(text) for name, text in node.status.allocatable.items()
+        name: parse_milli(text) if name == "cpu" else parse_value(text)
+        for name, text in node.status.allocatable.items()
     }
     count, allowed = len(account.requests), allocatable.get("pods", 0)
     if count + 1 > allowed:

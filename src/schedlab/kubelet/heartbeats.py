@@ -52,9 +52,7 @@ def beat_node(node: Mapping[str, Any], now_ns: int) -> dict[str, Any]:
     conditions = [
         {
             **condition,
-            "lastHeartbeatTime": format_time(
-                _last_beat(condition["lastHeartbeatTime"], now_ns, STATUS_INTERVAL_NS)
-            ),
+            "lastHeartbeatTime": format_time(_last_beat(condition["lastHeartbeatTime"], now_ns, STATUS_INTERVAL_NS)),
         }
         if condition.get("lastHeartbeatTime")
         else condition

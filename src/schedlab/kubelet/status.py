@@ -116,9 +116,7 @@ def running_status(pod: Mapping[str, Any], host_address: str, pod_address: str, 
     }
 
 
-def merge_conditions(
-    have: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]
-) -> list[Mapping[str, Any]]:
+def merge_conditions(have: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the conditions with `new` ones put in the place of those of the same type, or at the end."""
     by_type = {condition["type"]: condition for condition in new}
     kept = [by_type.pop(condition["type"], condition) for condition in have]

@@ -55,7 +55,7 @@ class SimulatorApp:
         self._token = token.encode()
         self._hosts = hosts
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
         """Answer one request."""
         if scope["type"] != "http":
             return

@@ -1,0 +1,221 @@
+"""All kubelets of a cluster as one part: registers nodes, takes bound pods to Running, lets deleted ones go.
+
+Every node and pod that needs something is a key in a queue; a step takes one key and returns the write that brings the
+object one stage further. The stages of a pod:
+
+    bound ──admitted──> Running ──deletionTimestamp──> grace period over ──> deleted
+      └───refused────> Failed
+
+Mirrors: KWOK's node and pod controllers with its fast stages; pkg/kubelet (v1.36) for admission.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from schedlab.api.views.core import Node, Pod
+from schedlab.apimachinery.time import format_time, parse_time
+from schedlab.client.effects import Effect, WriteEffect
+from schedlab.client.listers import Lister
+from schedlab.client.protocol import Outcome, WatchEvent, Write
+from schedlab.kernel.clock import SECOND_NS, Clock
+from schedlab.kubelet import status
+from schedlab.kubelet.addresses import PodAddresses, node_address, pod_cidr
+from schedlab.kubelet.admission import NodeAccount, Rejection, admit
+from schedlab.kubelet.heartbeats import LEASE_NAMESPACE, new_lease
+
+LEASES: Final = "leases.coordination.k8s.io"
+EVENTS: Final = "events"
+MANAGER: Final = {"fieldManager": "kubelet"}
+_RETRY_NS: Final = SECOND_NS
+_FINISHED: Final = ("Succeeded", "Failed")
+
+Key = tuple[str, str, str]
+
+
+class Informers(Protocol):
+    """Where the kubelet hears of changes."""
+
+    def lister(self, resource: str) -> Lister:
+        """Return the current objects of a resource."""
+
+    def on_change(self, resource: str, handler: Callable[[WatchEvent], None]) -> None:
+        """Call the handler with every object that is there and every change that follows."""
+
+
+class SimulatedNode:
+    """What the kubelet of one node remembers."""
+
+    def __init__(self, index: int, cidr: str) -> None:
+        self.address = node_address(index)
+        self.pod_addresses = PodAddresses(cidr)
+        self.account = NodeAccount()
+
+
+class Kubelet:
+    """The kubelets of every node (client.effects.Part)."""
+
+    def __init__(self, informers: Informers, clock: Clock) -> None:
+        self._clock = clock
+        self._nodes = informers.lister("nodes")
+        self._pods = informers.lister("pods")
+        self._state: dict[str, SimulatedNode] = {}
+        self._registered = 0
+        self._queue: dict[Key, None] = {}
+        informers.on_change("nodes", self._on_node)
+        informers.on_change("pods", self._on_pod)
+
+    def ready(self) -> bool:
+        """Whether a node or pod waits for its kubelet."""
+        return bool(self._queue)
+
+    def step(self) -> Sequence[Effect]:
+        """Bring the object that has waited longest one stage further."""
+        key = next(iter(self._queue))
+        del self._queue[key]
+        kind, namespace, name = key
+        writes = self._sync_node(name) if kind == "node" else self._sync_pod(namespace, name)
+        return [WriteEffect(key, write) for write in writes]
+
+    def complete(self, effect: Effect, outcome: object) -> Sequence[Effect]:
+        """Try again in a second what a conflict or a passing error refused; what is gone needs nothing."""
+        assert isinstance(outcome, Outcome)
+        assert isinstance(effect, WriteEffect)
+        if outcome.error is not None and effect.write.resource != EVENTS and outcome.error.code not in {404, 422}:
+            if outcome.error.reason == "AlreadyExists":
+                return ()
+            self._later(effect.token, self._clock.now_ns() + _RETRY_NS)
+        return ()
+
+    def _later(self, key: Key, when_ns: int) -> None:
+        self._clock.at(when_ns, lambda: self._queue.setdefault(key))
+
+    # --- nodes --------------------------------------------------------------------------------------------------------
+
+    def _on_node(self, event: WatchEvent) -> None:
+        name = event.object.name
+        if event.type == "DELETED":
+            self._state.pop(name, None)
+            self._queue[("node", "", name)] = None
+        elif event.type == "ADDED":
+            self._queue[("node", "", name)] = None
+            for pod in self._pods.list():
+                if pod.spec.node_name == name:
+                    self._queue[("pod", pod.metadata.namespace, pod.metadata.name)] = None
+
+    def _sync_node(self, name: str) -> Sequence[Write]:
+        stored = self._nodes.stored(name)
+        if stored is None:
+            return [Write("delete", LEASES, LEASE_NAMESPACE, name)]
+        if name in self._state:
+            return ()
+        node = stored.raw
+        index = self._registered
+        self._registered += 1
+        cidr = stored.view.spec.pod_cidr or pod_cidr(index)
+        state = self._state[name] = SimulatedNode(index, cidr)
+        now_ns = self._clock.now_ns()
+        return [*self._register(node, cidr, state, now_ns), self._lease(name, stored.uid, now_ns)]
+
+    def _register(self, node: Mapping[str, Any], cidr: str, state: SimulatedNode, now_ns: int) -> Sequence[Write]:
+        name = node["metadata"]["name"]
+        patch: dict[str, Any] = {}
+        labels = status.node_labels(node)
+        if labels:
+            patch["metadata"] = {"labels": labels}
+        if not node.get("spec", {}).get("podCIDR"):
+            patch["spec"] = {"podCIDR": cidr, "podCIDRs": [cidr]}
+        writes = [Write("patch", "nodes", "", name, patch, options=MANAGER)] if patch else []
+        report = {"status": status.node_status(node, state.address, format_time(now_ns))}
+        return [*writes, Write("patch", "nodes", "", name, report, subresource="status", options=MANAGER)]
+
+    def _lease(self, name: str, uid: str, now_ns: int) -> Write:
+        return Write("create", LEASES, LEASE_NAMESPACE, name, new_lease(name, uid, now_ns), options=MANAGER)
+
+    # --- pods ---------------------------------------------------------------------------------------------------------
+
+    def _on_pod(self, event: WatchEvent) -> None:
+        pod: Pod = event.object.view
+        node_name = pod.spec.node_name
+        if not node_name:
+            return
+        if event.type == "DELETED" or pod.status.phase in _FINISHED:
+            self._release(node_name, pod.metadata.uid)
+        if event.type != "DELETED":
+            self._queue[("pod", pod.metadata.namespace, pod.metadata.name)] = None
+
+    def _release(self, node_name: str, uid: str) -> None:
+        state = self._state.get(node_name)
+        if state is not None:
+            state.account.release(uid)
+            state.pod_addresses.release(uid)
+
+    def _sync_pod(self, namespace: str, name: str) -> Sequence[Write]:
+        stored = self._pods.stored(name, namespace)
+        if stored is None:
+            return ()
+        pod: Pod = stored.view
+        state, node = self._state.get(pod.spec.node_name), self._nodes.get(pod.spec.node_name)
+        if state is None or node is None:
+            return ()
+        if pod.metadata.deletion_timestamp is not None:
+            return self._terminate(pod)
+        if pod.status.phase in _FINISHED:
+            return ()
+        if pod.status.phase == "Running" and pod.status.pod_ip:
+            state.account.take(pod)
+            return ()
+        return self._start(stored.raw, pod, node, state)
+
+    def _start(self, raw: Mapping[str, Any], pod: Pod, node: Node, state: SimulatedNode) -> Sequence[Write]:
+        now = format_time(self._clock.now_ns())
+        rejection = None if pod.metadata.uid in state.account.requests else admit(pod, node, state.account)
+        if rejection is not None:
+            return [self._status(pod, status.rejected_status(raw, rejection, now)), _event(pod, rejection, now)]
+        state.account.take(pod)
+        address = state.address if pod.spec.host_network else state.pod_addresses.take(pod.metadata.uid)
+        return [self._status(pod, status.running_status(raw, state.address, address, now))]
+
+    def _terminate(self, pod: Pod) -> Sequence[Write]:
+        """Delete the pod for good: a simulated container stops as soon as it is asked to."""
+        meta = pod.metadata
+        options = {"gracePeriodSeconds": 0, "preconditions": {"uid": meta.uid}}
+        due_ns = parse_time(meta.deletion_timestamp or "") - (meta.deletion_grace_period_seconds or 0) * SECOND_NS
+        if due_ns > self._clock.now_ns():
+            self._later(("pod", meta.namespace, meta.name), due_ns)
+            return ()
+        return [Write("delete", "pods", meta.namespace, meta.name, options)]
+
+    @staticmethod
+    def _status(pod: Pod, report: Mapping[str, Any]) -> Write:
+        meta = pod.metadata
+        body = {"metadata": {"uid": meta.uid}, "status": report}
+        return Write("patch", "pods", meta.namespace, meta.name, body, subresource="status", options=MANAGER)
+
+
+def _event(pod: Pod, rejection: Rejection, now: str) -> Write:
+    meta = pod.metadata
+    body = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"generateName": f"{meta.name}.", "namespace": meta.namespace},
+        "involvedObject": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "namespace": meta.namespace,
+            "name": meta.name,
+            "uid": meta.uid,
+            "resourceVersion": meta.resource_version,
+        },
+        "type": "Warning",
+        "reason": rejection.reason,
+        "message": rejection.message,
+        "source": {"component": "kubelet", "host": pod.spec.node_name},
+        "reportingComponent": "kubelet",
+        "reportingInstance": pod.spec.node_name,
+        "firstTimestamp": now,
+        "lastTimestamp": now,
+        "count": 1,
+    }
+    return Write("create", EVENTS, meta.namespace, "", body, options=MANAGER)

@@ -1,0 +1,87 @@
+"""The log keeps every attempt, tells when one is complete, and forgets the oldest pods at its limit."""
+
+from __future__ import annotations
+
+from schedlab.decisions.log import DecisionLog
+from schedlab.scheduler.framework.record import QueueMove
+from tests.unit.decisions import records
+
+
+def test_attempts_are_kept_in_order() -> None:
+    log = DecisionLog()
+    for number in (1, 2):
+        log.cycle(records.failed(number))
+
+    story = log.find("default", "p")
+
+    assert story is not None
+    assert [attempt.number for attempt in story.attempts] == [1, 2]
+
+
+def test_failed_cycle_is_complete_at_once_and_a_scheduled_one_after_its_binding() -> None:
+    log = DecisionLog()
+    heard: list[str] = []
+    log.on_change(heard.append)
+
+    log.cycle(records.scheduled(1))
+    assert heard == []
+    log.binding(records.bound(1))
+    log.cycle(records.failed(2))
+
+    assert heard == ["uid-p", "uid-p"]
+    story = log.story("uid-p")
+    assert story is not None
+    assert story.attempts[0].binding is not None
+    assert story.attempts[1].binding is None
+
+
+def test_pod_of_the_same_name_starts_a_story_of_its_own() -> None:
+    log = DecisionLog()
+    log.cycle(records.failed(1))
+    again = records.failed(1)
+    again.pod = records.pod(uid="uid-2")
+    log.cycle(again)
+
+    story = log.find("default", "p")
+
+    assert story is not None
+    assert story.uid == "uid-2"
+    assert len(story.attempts) == 1
+    assert log.story("uid-p") is not None
+
+
+def test_oldest_pods_are_forgotten_and_counted() -> None:
+    log = DecisionLog(bytes_max=5000)
+    for number in range(5):
+        record = records.failed()
+        record.pod = records.pod(f"p{number}", f"uid-{number}")
+        log.cycle(record)
+
+    assert log.size_bytes <= 5000
+    assert log.forgotten_pods == 5 - len(log)
+    assert log.find("default", "p0") is None
+    assert log.find("default", "p4") is not None
+
+
+def test_node_names_are_shared_between_attempts() -> None:
+    log = DecisionLog()
+    log.cycle(records.scheduled(1, node_names=["a", "b", "c", "d"]))
+    log.cycle(records.scheduled(2, node_names=["a", "b", "c", "d"]))
+
+    story = log.story("uid-p")
+
+    assert story is not None
+    first, second = (attempt.cycle().node_names for attempt in story.attempts)
+    assert first is second
+
+
+def test_last_queue_move_is_kept() -> None:
+    log = DecisionLog()
+    log.cycle(records.failed())
+    move = QueueMove(records.pod(), 1, "unschedulable", "ScheduleAttemptFailure")
+
+    log.queue_move(move)
+
+    story = log.story("uid-p")
+    assert story is not None
+    assert story.last_move is move

@@ -1,0 +1,123 @@
+"""The simulator's REST API: what it shows, to whom, and what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import MutableMapping
+from typing import Any
+
+import pytest
+
+from schedlab.decisions.log import DecisionLog
+from schedlab.web.app import SimulatorApp
+from tests.unit.decisions import records
+
+TOKEN = "s3cret"
+
+
+def _request(path: str, method: str = "GET", query: str = "", **headers: str) -> tuple[int, bytes]:
+    log = DecisionLog()
+    log.cycle(records.failed(1))
+    log.cycle(records.scheduled(2))
+    sent: list[MutableMapping[str, Any]] = []
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        sent.append(message)
+
+    async def receive() -> MutableMapping[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    given = {"host": "127.0.0.1:1212", **headers}
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "query_string": query.encode(),
+        "headers": [(name.encode(), value.encode()) for name, value in given.items()],
+    }
+    asyncio.run(SimulatorApp(log, TOKEN)(scope, receive, send))
+    return sent[0]["status"], sent[1]["body"]
+
+
+def _authorized(path: str, query: str = "") -> tuple[int, Any]:
+    status, body = _request(path, query=query, authorization=f"Bearer {TOKEN}")
+    return status, json.loads(body)
+
+
+def test_start_page_needs_no_token_and_shows_nothing() -> None:
+    status, body = _request("/")
+
+    assert status == 200
+    assert b"schedlab" in body
+    assert b"default-scheduler" not in body
+
+
+def test_head_answers_without_a_body() -> None:
+    assert _request("/", "HEAD") == (200, b"")
+
+
+def test_health() -> None:
+    assert _request("/healthz") == (200, b"ok")
+
+
+def test_newest_attempt_is_explained() -> None:
+    status, body = _authorized("/api/v1/decisions/default/p")
+
+    assert status == 200
+    assert body["selected"] == "c"
+
+
+def test_earlier_attempt_can_be_asked_for() -> None:
+    status, body = _authorized("/api/v1/decisions/default/p", "attempt=1")
+
+    assert status == 200
+    assert body["result"] == "unschedulable"
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "status", "message"),
+    [
+        ("/api/v1/decisions/default/x", "", 404, "no attempt to schedule pod default/x is recorded"),
+        ("/api/v1/decisions/default/p", "attempt=7", 404, "pod default/p has no attempt 7; it has: 1, 2"),
+        ("/api/v1/decisions/default/p", "attempt=x", 400, "attempt: 'x' is not a number"),
+        ("/api/v1/decisions/default", "", 404, "expected /api/v1/decisions/NAMESPACE/POD"),
+        ("/api/v1/nothing", "", 404, "Not Found"),
+    ],
+)
+def test_bad_question_says_what_was_expected(path: str, query: str, status: int, message: str) -> None:
+    assert _authorized(path, query) == (status, {"message": message})
+
+
+@pytest.mark.parametrize("credentials", ["", "Bearer wrong", f"Basic {TOKEN}", "Bearer"])
+def test_api_needs_the_token(credentials: str) -> None:
+    status, _ = _request("/api/v1/decisions/default/p", authorization=credentials)
+
+    assert status == 401
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"host": "evil.example:1212"}, {"host": ""}, {"origin": "http://evil.example"}, {"origin": "null"}],
+)
+def test_other_sites_are_refused_before_anything_else(headers: dict[str, str]) -> None:
+    status, _ = _request("/", **headers)
+
+    assert status == 403
+
+
+@pytest.mark.parametrize("host", ["localhost:1212", "[::1]:1212", "127.0.0.1"])
+def test_this_machine_may_be_called_by_its_names(host: str) -> None:
+    assert _request("/", host=host)[0] == 200
+
+
+def test_same_origin_is_fine() -> None:
+    assert _request("/", origin="http://127.0.0.1:1212")[0] == 200
+
+
+def test_only_reading_is_possible() -> None:
+    assert _request("/", "POST")[0] == 405
+
+
+def test_unknown_page() -> None:
+    assert _request("/favicon.ico")[0] == 404
