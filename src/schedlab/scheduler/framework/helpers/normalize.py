@@ -20,9 +20,9 @@ def divide(number: int, divisor: int) -> int:
 
 
 def divide_each(numbers: NDArray[np.int64], divisor: int) -> NDArray[np.int64]:
-    """Return numbers: int64[F] divided by a positive number, towards zero."""
-    quotients: NDArray[np.int64] = np.abs(numbers) // divisor
-    return np.where(numbers < 0, -quotients, quotients)
+    """Return numbers: int64[F] divided towards zero."""
+    quotients: NDArray[np.int64] = np.abs(numbers) // abs(divisor)
+    return np.where((numbers < 0) == (divisor < 0), quotients, -quotients)
 
 
 def default_normalize_score(score_max: int, scores: NDArray[np.int64], *, reverse: bool = False) -> None:

@@ -1,0 +1,137 @@
+"""How much of each scored resource a pod asks for and a node has: what all resource scores start from.
+
+Mirrors: pkg/scheduler/framework/plugins/noderesources/resource_allocation.go (v1.36).
+Differs: extended resources that only a DeviceClass offers have no amounts here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from schedlab.api.rules.requests import CPU, MEMORY, NON_ZERO_DEFAULTS, RequestRules, pod_requests
+from schedlab.api.rules.resource_names import is_scalar_resource
+from schedlab.scheduler.framework.node_table import CPU_INDEX, MEMORY_INDEX
+from schedlab.scheduler.framework.types import EPHEMERAL_STORAGE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from schedlab.api.views.core import Pod
+    from schedlab.scheduler.config.args import ResourceSpec
+    from schedlab.scheduler.framework.node_table import NodeTable
+    from schedlab.scheduler.framework.types import NodeInfo, PodInfo, Resource
+
+DEFAULT_RESOURCES: Final = ((CPU, 1), (MEMORY, 1))
+
+
+def weighted_resources(specs: Iterable[ResourceSpec]) -> tuple[tuple[str, int], ...]:
+    """Return (name, weight) of the resources to score; by default cpu and memory, and a weight of 1."""
+    return tuple((spec.name, spec.weight or 1) for spec in specs) or DEFAULT_RESOURCES
+
+
+def is_plain(pod: Pod) -> bool:
+    """Whether containers' specs alone say what the pod asks for: no resources of the pod itself, nothing applied."""
+    status = pod.status
+    return pod.spec.resources is None and not status.container_statuses and not status.init_container_statuses
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """Of K resources on one node: what is taken without and with the pod, and what there is; 0 leaves one out."""
+
+    allocated: list[int]
+    requested: list[int]
+    allocatable: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAmounts:
+    """The same on F nodes: int64[K, F]."""
+
+    allocated: NDArray[np.int64]
+    requested: NDArray[np.int64]
+    allocatable: NDArray[np.int64]
+
+
+class ScoredResources:
+    """The K resources a score looks at.
+
+    `real` ones are what pods really ask for; else pods that ask for no cpu or memory count with defaults, and what the
+    pod itself or its status says does not count at all, as upstream has it.
+    """
+
+    def __init__(self, resources: Sequence[tuple[str, int]], *, real: RequestRules | None) -> None:
+        self.names = tuple(name for name, _ in resources)
+        self.weights = tuple(weight for _, weight in resources)
+        self._scalar = tuple(map(is_scalar_resource, self.names))
+        self._real = real
+
+    def requests_of(self, pod: PodInfo) -> tuple[int, ...]:
+        """Return what the pod asks for, of each of the K resources."""
+        if is_plain(pod.pod):
+            amounts = pod.requests
+            if self._real is None:
+                cpu, memory = pod.non_zero_request
+                amounts = {**amounts, CPU: cpu, MEMORY: memory}
+        elif self._real is None:
+            rules = RequestRules(status=False, pod_level=False, pod_level_status=False)
+            amounts = pod_requests(pod.pod, rules, NON_ZERO_DEFAULTS)
+        else:
+            amounts = pod_requests(pod.pod, self._real)
+        return tuple(amounts.get(name, 0) for name in self.names)
+
+    def on_node(self, node: NodeInfo, requests: Sequence[int]) -> Amounts:
+        """Return the amounts on one node; extended resources the pod does not ask for are left out."""
+        amounts = Amounts([], [], [])
+        for name, is_scalar, wanted in zip(self.names, self._scalar, requests, strict=True):
+            there = 0 if is_scalar and not wanted else amount_of(node.allocatable, name)
+            allocated = self._allocated(node, name) if there else 0
+            amounts.allocatable.append(there)
+            amounts.allocated.append(allocated)
+            amounts.requested.append(allocated + wanted if there else 0)
+        return amounts
+
+    def on_nodes(self, table: NodeTable, rows: NDArray[np.int64], requests: Sequence[int]) -> NodeAmounts:
+        """Return the amounts on rows: int64[F]; where nothing is allocatable the other amounts mean nothing."""
+        shape = (len(self.names), len(rows))
+        allocatable, allocated = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        for k, (name, is_scalar, wanted) in enumerate(zip(self.names, self._scalar, requests, strict=True)):
+            index = table.resource_index(name)
+            if index < 0 or (is_scalar and not wanted):
+                continue
+            taken = table.requested[index]
+            if self._real is None and index in (CPU_INDEX, MEMORY_INDEX):
+                taken = table.non_zero_requested[index]
+            np.take(table.allocatable[index], rows, out=allocatable[k])
+            np.take(taken, rows, out=allocated[k])
+        return NodeAmounts(allocated, allocated + np.array(requests, np.int64)[:, None], allocatable)
+
+    def _allocated(self, node: NodeInfo, name: str) -> int:
+        if self._real is None and name == CPU:
+            return node.non_zero_cpu
+        if self._real is None and name == MEMORY:
+            return node.non_zero_memory
+        return amount_of(node.requested, name)
+
+
+def amount_of(resource: Resource, name: str) -> int:
+    """Return the amount of a resource, 0 when there is none."""
+    if name == CPU:
+        return resource.milli_cpu
+    if name == MEMORY:
+        return resource.memory
+    if name == EPHEMERAL_STORAGE:
+        return resource.ephemeral_storage
+    return resource.scalar.get(name, 0)
+
+
+def weighted_mean(
+    scores: NDArray[np.int64], counted: NDArray[np.bool_], weights: Sequence[int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the sums int64[F] of scores: int64[K, F] times weights, and of the weights, over what is counted."""
+    column = np.array(weights, np.int64)[:, None]
+    return (scores * column * counted).sum(axis=0), (column * counted).sum(axis=0)
