@@ -122,7 +122,8 @@ class Compiler:
     def _spec(self, schema: Json, go_type: str) -> Any:
         if "$ref" in schema:
             number = self.index[schema["$ref"].removeprefix(REFERENCE)]
-            return {"ref": number, "a": 1} if schema.get("x-kubernetes-map-type") == "atomic" else number
+            map_type = schema.get("x-kubernetes-map-type")
+            return {"ref": number, "a": int(map_type == "atomic")} if map_type else number
         kind = plain_type(schema)
         underlying = self._underlying(go_type)
         if kind == "array":

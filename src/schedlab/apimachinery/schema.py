@@ -219,6 +219,14 @@ class Struct(Type):
         self.open = False
         self._always: tuple[Field, ...] | None = None
 
+    def variant(self, *, atomic: bool) -> "Struct":
+        """Return the same type for a field that says otherwise whether it has one owner as a whole."""
+        other = Struct(self.name, atomic=atomic, go=self.go)
+        other.fields = self.fields  # shared, and filled in later when the type is still being built
+        other.required = self.required
+        other.open = self.open
+        return other
+
     @property
     def short_name(self) -> str:
         """Name without the package, as Go prints it in front of a field."""
@@ -285,7 +293,7 @@ class Table:
         struct = Struct(name, atomic="a" in entry)
         self._built[number] = struct  # before its fields: a type may contain itself
         fields: dict[str, Any] = entry.get("f", {})
-        struct.fields = {key: Field(key, self._type(source["t"]), source) for key, source in fields.items()}
+        struct.fields.update((key, Field(key, self._type(source["t"]), source)) for key, source in fields.items())
         struct.required = tuple(entry.get("r", ()))
         struct.gvks = tuple(GroupVersionKind(*gvk) for gvk in entry.get("gvk", ()))
         struct.open = not fields
@@ -294,6 +302,8 @@ class Table:
     def _type(self, spec: Any) -> Type:
         if isinstance(spec, int):
             return self._get(spec)
+        if "ref" in spec:
+            return self._struct(spec["ref"]).variant(atomic=bool(spec["a"]))
         if "l" in spec:
             element = self._type(spec["l"])
             return List(element, spec["g"] or f"[]{element.go}", spec.get("lt", "atomic"), spec.get("lk", ()))

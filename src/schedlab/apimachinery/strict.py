@@ -14,7 +14,7 @@ Differs: when an object is repeated inside a map, the two are merged; Go keeps t
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
 from schedlab.apimachinery import gojson, json_reader, quantity
@@ -66,6 +66,28 @@ def decode_text(text: bytes, type: Struct) -> Decoded:
     except DecodeError:
         # Once more with the literals of numbers, which a message may have to show.
         return decode(json_reader.read_exact(text), type)
+
+
+def as_stored(obj: dict[str, Any], type: Struct) -> dict[str, Any]:
+    """Make empty lists and maps that Go always writes null, as storing an object as protobuf does.
+
+    Only what an object and its spec and status have; further down such fields may not be empty.
+    """
+    for name in _nullable_fields(type):
+        if obj.get(name) in ([], {}):
+            obj[name] = None
+    for field in type.always_written:
+        inner = obj.get(field.name)
+        if isinstance(field.type, Struct) and isinstance(inner, dict):
+            names = [name for name in _nullable_fields(field.type) if inner.get(name) in ([], {})]
+            if names:
+                obj[field.name] = {**inner, **dict.fromkeys(names)}
+    return obj
+
+
+@cache
+def _nullable_fields(type: Struct) -> tuple[str, ...]:
+    return tuple(field.name for field in type.always_written if isinstance(field.type, (List, Map)))
 
 
 def decode_list(value: JSONValue, type: List) -> "_Walk":
@@ -192,18 +214,13 @@ class _Walk:
             yield key, joined
 
     def _field(self, item: JSONValue, field: Field, owner: Struct) -> Any:
-        """Decode the value of a field; None when Go would leave the field out or write null.
-
-        An empty list or map becomes null, because storing it as protobuf makes it so.
-        """
+        """Decode the value of a field; None when Go would leave the field out or write null."""
         if item is None and field.pointer:
             return None
         self.path.append(_Step(f".{field.name}"[not self.path :], owner, field))
         made = self._value(item, field.type)
         self.path.pop()
-        if not made and (isinstance(field.type, (List, Map)) or (field.drops_empty and not field.always_written)):
-            return None
-        return made
+        return None if not made and field.drops_empty and not field.always_written else made
 
     def _value(self, item: JSONValue, type: Type) -> Any:
         if isinstance(type, Scalar):
