@@ -1,0 +1,133 @@
+"""`schedlab explain` against a small HTTP server: pod names, answers, and simulators that are not there."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schedlab import cli
+from schedlab.cli.explain import parse_pod
+from schedlab.cluster.home import Home
+from schedlab.decisions.explain import explain
+from schedlab.decisions.log import DecisionLog
+from schedlab.kernel.errors import SchedlabError
+from tests.unit.decisions import records
+
+
+@contextmanager
+def _server(status: int, body: bytes) -> Iterator[tuple[str, list[dict[str, str]]]]:
+    asked: list[dict[str, str]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append({"path": self.path, "authorization": self.headers["Authorization"]})
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Keep test output clean."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    monkeypatch.setenv("SCHEDLAB_HOME", str(tmp_path))
+    home = Home.of("default")
+    home.prepare()
+    return home
+
+
+def _explanation() -> dict[str, Any]:
+    log = DecisionLog()
+    log.cycle(records.scheduled())
+    log.binding(records.bound())
+    story = log.find("default", "p")
+    assert story is not None
+    return explain(story)
+
+
+def _run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(arguments)
+    assert isinstance(caught.value.code, int)
+    return caught.value.code
+
+
+def test_explanation_is_asked_for_with_the_token(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    with _server(200, json.dumps(_explanation()).encode()) as (url, asked):
+        home.write_cluster({"simulator": url})
+        assert _run("explain", "pod/p", "-n", "shop", "--attempt", "1") == 0
+
+    assert asked == [{"path": "/api/v1/decisions/shop/p?attempt=1", "authorization": f"Bearer {home.token()}"}]
+    assert "Scheduled on c with 370 points" in capsys.readouterr().out
+
+
+def test_json_is_the_answer_as_it_came(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    explanation = _explanation()
+    with _server(200, json.dumps(explanation).encode()) as (url, _):
+        home.write_cluster({"simulator": url})
+        assert _run("explain", "p", "-o", "json") == 0
+
+    assert json.loads(capsys.readouterr().out) == explanation
+
+
+def test_unknown_pod_is_an_error_of_one_line(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    with _server(404, b'{"message": "no attempt to schedule pod default/p is recorded"}') as (url, _):
+        home.write_cluster({"simulator": url})
+        assert _run("explain", "p") == 1
+
+    assert capsys.readouterr().err == "error: no attempt to schedule pod default/p is recorded\n"
+
+
+def test_simulator_that_ended_says_how_to_start_it(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    with _server(200, b"") as (url, _):
+        home.write_cluster({"simulator": url})
+
+    assert _run("explain", "p") == 2
+    err = capsys.readouterr().err
+    assert "the simulator does not answer" in err
+    assert "hint: start it: schedlab up" in err
+
+
+def test_another_program_on_the_port_is_recognised(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    with _server(200, b"<html>") as (url, _):
+        home.write_cluster({"simulator": url})
+        assert _run("explain", "p") == 2
+
+    assert "not a schedlab simulator" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("web", ("default", "web")),
+        ("pod/web", ("default", "web")),
+        ("pods/web", ("default", "web")),
+        ("shop/web", ("shop", "web")),
+    ],
+)
+def test_pod_can_be_named_in_several_ways(text: str, expected: tuple[str, str]) -> None:
+    assert parse_pod(text, "default") == expected
+
+
+@pytest.mark.parametrize("text", ["", "/", "a/", "/b", "a/b/c"])
+def test_text_that_names_no_pod_is_refused(text: str) -> None:
+    with pytest.raises(SchedlabError, match="names no pod"):
+        parse_pod(text, "default")

@@ -1,0 +1,87 @@
+"""The text of an explanation shows every verdict and number, readable without colour."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schedlab.cli.explain_text import explain_text
+from schedlab.decisions.explain import explain
+from schedlab.decisions.log import DecisionLog
+from schedlab.scheduler.framework.record import CandidateRecord, CycleRecord, PreemptionRecord
+from schedlab.scheduler.framework.status import unresolvable
+from tests.unit.decisions import records
+
+
+def _explain(cycle: CycleRecord) -> dict[str, Any]:
+    log = DecisionLog()
+    log.cycle(cycle)
+    story = log.find("default", "p")
+    assert story is not None
+    return explain(story)
+
+
+def test_scheduled_pod() -> None:
+    text = explain_text(_explain(records.scheduled()))
+
+    assert (
+        text
+        == """\
+Pod default/p, attempt 1, 2026-01-01T00:00:00.000000Z, scheduler default-scheduler
+
+Scheduled on c with 370 points, 65 ahead of a (305).
+
+Filter (ok passed, NO failed, - not asked)
+  NODE  TT  NRF  VERDICT
+  a     ok  ok   fits
+  b     ok  NO   NodeResourcesFit: Insufficient cpu
+  c     ok  ok   fits
+  d     -   -    not visited, enough nodes were found
+  TT TaintToleration, NRF NodeResourcesFit
+  not concerned by this pod: NodePorts
+
+Score (normalised x weight, * chosen)
+  NODE  TOTAL  TT   IL
+  c *   370    300  70
+  a     305    300  5
+  TT TaintToleration x3, IL ImageLocality x1
+
+Runner-up a (305): c against it is ImageLocality +65."""
+    )
+
+
+def test_failed_pod_has_no_scores() -> None:
+    text = explain_text(_explain(records.failed()))
+
+    assert "Not scheduled: 0/1 nodes are available: 1 Insufficient cpu." in text
+    assert "Score" not in text
+
+
+def test_rejection_before_filtering_is_told() -> None:
+    cycle = records.failed()
+    cycle.filter, cycle.pre_filter = None, {"VolumeBinding": unresolvable("claim not found")}
+
+    text = explain_text(_explain(cycle))
+
+    assert "Rejected before any node was looked at:\nVolumeBinding: claim not found" in text
+
+
+def test_preemption_candidates_are_listed() -> None:
+    cycle = records.failed()
+    cycle.preemption = PreemptionRecord([CandidateRecord("a", ("default/victim",), 1)], {}, 1, ("a",))
+
+    text = explain_text(_explain(cycle))
+
+    assert "  a     default/victim  1" in text
+
+
+def test_long_lists_are_cut_unless_wide() -> None:
+    explanation = _explain(records.many_nodes(1, 100))
+
+    assert "… and 60 more nodes; -o wide shows all" in explain_text(explanation)
+    assert "more nodes" not in explain_text(explanation, wide=True)
+
+
+def test_equal_abbreviations_are_told_apart() -> None:
+    text = explain_text(_explain(records.many_nodes(1, 2)))
+
+    assert "P Plugin0, P2 Plugin1" in text
