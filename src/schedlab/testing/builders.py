@@ -58,7 +58,7 @@ class _Builder:
     def set(self, path: str, value: object) -> Self:
         """Set any field by its path of wire names, such as `spec.priorityClassName`."""
         *parents, last = path.split(".")
-        raw = self.dict()
+        raw = copy.deepcopy(self._raw)
         place = raw
         for parent in parents:
             place = place.setdefault(parent, {})
