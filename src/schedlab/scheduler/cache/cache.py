@@ -202,7 +202,7 @@ class SchedulerCache:
                 self._refresh_images()
             return
         row_of = self.table.row_of
-        current = [info for name in self._changed if (info := self._infos.get(name)) is not None and info.node]
+        current = [info for name in self._changed if (info := self._infos.get(name)) is not None and name in self._tree]
         joined = any(info.name not in row_of for info in current)
         stale = []
         for info in current:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import types
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -179,7 +179,7 @@ def _go_name(type_: Any) -> str:
     return f"v1.{type_.__name__}" if isinstance(type_, type) else "interface {}"
 
 
-@lru_cache(maxsize=64)
+@cache
 def _fields(type_: type[Any]) -> dict[str, Any]:
     """Return the type of each field of a struct by its name on the wire, "or None" taken off."""
     hints = get_type_hints(type_, localns={"DurationNs": DurationNs, "ExtenderTLSConfig": ExtenderTLSConfig})

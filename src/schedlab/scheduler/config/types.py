@@ -77,6 +77,13 @@ class KubeSchedulerProfile(ConfigStruct):
     plugins: Plugins | None = None
     plugin_config: list[PluginConfig] = []
 
+    def enables(self, plugin: str) -> bool:
+        """Whether the plugin is enabled anywhere."""
+        plugins = self.plugins
+        return plugins is not None and any(
+            entry.name == plugin for point in Plugins.__struct_fields__ for entry in getattr(plugins, point).enabled
+        )
+
     def args_of(self, plugin: str) -> Any:
         """Return a plugin's arguments, None when it has none."""
         return next((config.args for config in self.plugin_config if config.name == plugin), None)

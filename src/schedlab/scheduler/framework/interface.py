@@ -41,7 +41,7 @@ class CycleState:
     are shared and must not be changed after pre_filter.
     """
 
-    __slots__ = ("_values", "skip_filter", "skip_post_filter", "skip_pre_bind", "skip_score")
+    __slots__ = ("_values", "pods_to_activate", "skip_filter", "skip_post_filter", "skip_pre_bind", "skip_score")
 
     def __init__(self) -> None:
         self._values: dict[object, Any] = {}
@@ -49,6 +49,8 @@ class CycleState:
         self.skip_score: frozenset[str] = frozenset()
         self.skip_pre_bind: frozenset[str] = frozenset()
         self.skip_post_filter = False
+        # Pods that a plugin wants moved to the active queue when the scheduling (or later the binding) cycle succeeded.
+        self.pods_to_activate: list[PodInfo] = []
 
     def write(self, key: object, value: object) -> None:
         """Keep a value."""
@@ -67,6 +69,7 @@ class CycleState:
         other = CycleState()
         other.skip_filter, other.skip_score = self.skip_filter, self.skip_score
         other.skip_pre_bind, other.skip_post_filter = self.skip_pre_bind, self.skip_post_filter
+        other.pods_to_activate = self.pods_to_activate
         other._values = {key: value.copy() if hasattr(value, "copy") else value for key, value in self._values.items()}
         return other
 
@@ -106,7 +109,8 @@ class Work:
 
     Writes are submitted together. When every one is answered the runtime calls the plugin's `resume` (see
     `ResumablePlugin`); with `wait_for` it does so again at each event of those kinds and at `deadline_ns`, as long as
-    `resume` returns that same work. New work replaces the old one. All of it is data, so that a fork can drop it.
+    `resume` returns that same work. Work without writes waits for its first event or its deadline. New work replaces
+    the old one. All of it is data, so that a fork can drop it.
     `note` is the plugin's own.
 
     From post_filter, work is background work (async preemption): the cycle ends at once and `resume` is called later
@@ -224,7 +228,7 @@ class Nominator(Protocol):
     def update(self, old: PodInfo, new: PodInfo) -> None:
         """Replace a nominated pod by its new state, keeping a nomination the API object does not show yet."""
 
-    def nodes(self) -> Collection[str]:
+    def node_names(self) -> Collection[str]:
         """Return the names of the nodes with nominations; usually empty."""
 
     def pods_for_node(self, node_name: str) -> Sequence[PodInfo]:
@@ -240,11 +244,14 @@ class Handle(Protocol):
     random: RandomSource
     table: NodeTable
     listers: Listers
-    nominator: Nominator
     # When set, plugins with an array form of their dry runs use the scalar one, so that every filter call is heard of.
     filter_tap: FilterTap | None
     # None where devices are not looked after: then no extended resource is backed by a device class.
     device_classes: DeviceClassResolver | None
+
+    @property
+    def nominator(self) -> Nominator:
+        """The nominations; not there yet while plugins are made."""
 
     def plugin(self, name: str) -> Any | None:
         """Return another plugin instance of this profile by name."""
@@ -264,7 +271,7 @@ class Handle(Protocol):
         """Return the profile-independent HTTP extenders, in order."""
 
     def activate(self, pods: Iterable[PodInfo]) -> None:
-        """Move the pods to the active queue, at the end of the cycle."""
+        """Move the pods to the active queue, now (see also `CycleState.pods_to_activate`)."""
 
     def record_event(
         self, regarding: PodInfo, related: PodInfo | None, type_: str, reason: str, action: str, note: str

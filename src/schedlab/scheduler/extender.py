@@ -1,0 +1,227 @@
+"""HTTP extenders: what is asked of them and what their answers mean.
+
+Nothing is sent from here. A request is a value; the runtime has it carried out (a `CallEffect`) and hands the answer to
+the method that reads it.
+
+Mirrors: pkg/scheduler/extender.go and staging/src/k8s.io/kube-scheduler/extender/v1/types.go (v1.36).
+Differs: the answer to a filter call names nodes of the request, also when it comes as a node list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from schedlab.client.effects import CallEffect, CallOutcome
+from schedlab.kernel.clock import SECOND_NS
+from schedlab.scheduler.framework.interface import ExtenderAnswer, ExtenderRequest, Victims
+from schedlab.scheduler.framework.status import Status, error
+
+if TYPE_CHECKING:
+    from schedlab.client.listers import Lister
+    from schedlab.scheduler.config import types as config
+    from schedlab.scheduler.framework.node_table import NodeTable
+    from schedlab.scheduler.framework.types import NodeInfo, PodInfo
+
+DEFAULT_TIMEOUT_NS: Final = 5 * SECOND_NS
+MAX_EXTENDER_PRIORITY: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class FilterResult:
+    """Nodes an extender leaves, in its order, and those it turned down with its words."""
+
+    nodes: tuple[str, ...]
+    failed: Mapping[str, str]
+    failed_and_unresolvable: Mapping[str, str]
+
+
+class HTTPExtender:
+    """One configured extender; see framework.Extender."""
+
+    def __init__(self, settings: config.Extender, nodes: Lister) -> None:
+        self.name = settings.url_prefix
+        self.ignorable = settings.ignorable
+        self.weight = settings.weight
+        self.settings = settings
+        self.is_filter = bool(settings.filter_verb)
+        self.is_prioritizer = bool(settings.prioritize_verb)
+        self.is_binder = bool(settings.bind_verb)
+        self.supports_preemption = bool(settings.preempt_verb)
+        self._managed = {resource.name: None for resource in settings.managed_resources}
+        self._nodes = nodes
+
+    def is_interested(self, pod: PodInfo) -> bool:
+        """See framework.Extender."""
+        if not self._managed:
+            return True
+        spec = pod.pod.spec
+        return any(
+            name in self._managed
+            for container in (*spec.containers, *spec.init_containers)
+            for amounts in (container.resources.requests, container.resources.limits)
+            for name in amounts
+        )
+
+    # --- Filter and prioritize ---
+
+    def filter_request(self, pod: PodInfo, nodes: Sequence[str]) -> ExtenderRequest:
+        """Ask which of the nodes suit the pod."""
+        return ExtenderRequest(self, self.settings.filter_verb, self._args(pod, nodes))
+
+    def filter_result(self, answer: ExtenderAnswer, asked: Sequence[str]) -> FilterResult | str:
+        """Read the answer; a text is an error."""
+        if answer.error:
+            return answer.error
+        result = answer.result or {}
+        if result.get("Error"):
+            return str(result["Error"])
+        names = result.get("NodeNames")
+        nodes = result.get("Nodes")
+        left: tuple[str, ...] = ()
+        if self.settings.node_cache_capable and names is not None:
+            known = dict.fromkeys(asked)
+            for name in names:
+                if name not in known:
+                    return (
+                        f'extender "{self.name}" claims a filtered node "{name}" '
+                        "which is not found in the input node list"
+                    )
+            left = tuple(names)
+        elif nodes is not None:
+            left = tuple(node.get("metadata", {}).get("name", "") for node in nodes.get("items") or ())
+        return FilterResult(left, result.get("FailedNodes") or {}, result.get("FailedAndUnresolvableNodes") or {})
+
+    def prioritize_request(self, pod: PodInfo, nodes: Sequence[str]) -> ExtenderRequest:
+        """Ask for a score of each node."""
+        return ExtenderRequest(self, self.settings.prioritize_verb, self._args(pod, nodes))
+
+    def prioritize_result(self, answer: ExtenderAnswer) -> list[tuple[str, int]] | str:
+        """Read the answer: (node, score) pairs; a text is an error."""
+        if answer.error:
+            return answer.error
+        return [(entry.get("Host", ""), int(entry.get("Score", 0))) for entry in answer.result or ()]
+
+    def _args(self, pod: PodInfo, nodes: Sequence[str]) -> dict[str, Any]:
+        if self.settings.node_cache_capable:
+            return {"Pod": pod_body(pod), "Nodes": None, "NodeNames": list(nodes)}
+        items = [self._node_body(name) for name in nodes]
+        return {"Pod": pod_body(pod), "Nodes": {"metadata": {}, "items": items}, "NodeNames": None}
+
+    def _node_body(self, name: str) -> Any:
+        stored = self._nodes.stored(name)
+        return {"metadata": {"name": name}} if stored is None else _without_type(stored.raw)
+
+    # --- Preemption ---
+
+    def preemption_request(self, pod: PodInfo, victims: Mapping[str, Victims]) -> ExtenderRequest:
+        """See framework.Extender."""
+        body: dict[str, Any] = {"Pod": pod_body(pod), "NodeNameToVictims": None, "NodeNameToMetaVictims": None}
+        if self.settings.node_cache_capable:
+            body["NodeNameToMetaVictims"] = {
+                node: {"Pods": [{"UID": victim.uid} for victim in each.pods], "NumPDBViolations": each.pdb_violations}
+                for node, each in victims.items()
+            }
+        else:
+            body["NodeNameToVictims"] = {
+                node: {"Pods": [pod_body(victim) for victim in each.pods], "NumPDBViolations": each.pdb_violations}
+                for node, each in victims.items()
+            }
+        return ExtenderRequest(self, self.settings.preempt_verb, body)
+
+    def preemption_result(self, answer: ExtenderAnswer, table: NodeTable) -> dict[str, Victims] | Status:
+        """See framework.Extender."""
+        if answer.error:
+            return error(answer.error)
+        found: dict[str, Victims] = {}
+        for node, meta in ((answer.result or {}).get("NodeNameToMetaVictims") or {}).items():
+            row = table.row_of.get(node)
+            if row is None:
+                return error(f'nodeinfo not found for node name "{node}"')
+            info = table.infos[row]
+            pods = []
+            for victim in (meta or {}).get("Pods") or ():
+                pod = _find_pod(info, victim.get("UID", ""))
+                if pod is None:
+                    return error(
+                        f"extender: {self.name} claims to preempt pod (UID: &{{{victim.get('UID', '')}}}) "
+                        f"on node: {node}, but the pod is not found on that node"
+                    )
+                pods.append(pod)
+            found[node] = Victims(tuple(pods), int((meta or {}).get("NumPDBViolations") or 0))
+        return found
+
+    # --- Bind ---
+
+    def bind_request(self, pod: PodInfo, node_name: str) -> ExtenderRequest:
+        """Ask the extender to bind the pod."""
+        body = {"PodName": pod.name, "PodNamespace": pod.namespace, "PodUID": pod.uid, "Node": node_name}
+        return ExtenderRequest(self, self.settings.bind_verb, body)
+
+    def bind_result(self, answer: ExtenderAnswer) -> str:
+        """Read the answer: "" or an error."""
+        return answer.error or str((answer.result or {}).get("Error") or "")
+
+
+def _find_pod(info: NodeInfo, uid: str) -> PodInfo | None:
+    return next((pod for pod in info.pods if pod.uid == uid), None)
+
+
+def pod_body(pod: PodInfo) -> Any:
+    """Return the pod as an extender gets it: without managed fields."""
+    if pod.stored is None:
+        return {"metadata": {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid}}
+    body = _without_type(pod.stored.raw)
+    if "managedFields" in body["metadata"]:
+        body["metadata"] = {key: value for key, value in body["metadata"].items() if key != "managedFields"}
+    return body
+
+
+def _without_type(raw: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in raw.items() if key not in {"kind", "apiVersion"}}
+
+
+# --- Requests as effects ---
+
+
+def call_effect(request: ExtenderRequest, token: Any) -> CallEffect:
+    """Return the effect that carries a request out."""
+    extender = request.extender
+    assert isinstance(extender, HTTPExtender)
+    settings = extender.settings
+    tls = settings.tls_config if settings.enable_https or settings.tls_config is not None else None
+    timeout = settings.http_timeout or DEFAULT_TIMEOUT_NS
+    return CallEffect(token, call_url(request), orjson.dumps(request.body), timeout, tls)
+
+
+def call_url(request: ExtenderRequest) -> str:
+    """Return where a request goes."""
+    return f"{request.extender.name.rstrip('/')}/{request.verb}"
+
+
+def read_answer(request: ExtenderRequest, outcome: CallOutcome) -> ExtenderAnswer:
+    """Decode what came back, or say what went wrong in upstream's words."""
+    if outcome.error:
+        return ExtenderAnswer(error=f'Post "{call_url(request)}": {outcome.error}')
+    if outcome.status != 200:
+        return ExtenderAnswer(
+            error=f"failed {request.verb} with extender at URL {call_url(request)}, code {outcome.status}"
+        )
+    try:
+        return ExtenderAnswer(orjson.loads(outcome.body))
+    except orjson.JSONDecodeError as wrong:
+        return ExtenderAnswer(error=str(wrong) if outcome.body else "EOF")
+
+
+def build_extenders(settings: Sequence[config.Extender], nodes: Lister) -> tuple[HTTPExtender, ...]:
+    """Return the extenders in the order in which they are asked: ignorable ones last."""
+    extenders = [HTTPExtender(each, nodes) for each in settings]
+    return (*(e for e in extenders if not e.ignorable), *(e for e in extenders if e.ignorable))
+
+
+def ignored_resources(settings: Sequence[config.Extender]) -> list[str]:
+    """Return the extended resources that the scheduler leaves to extenders."""
+    return [resource.name for each in settings for resource in each.managed_resources if resource.ignored_by_scheduler]

@@ -1,0 +1,99 @@
+"""Opportunistic batching: the next best node of the last cycle is tried first for an equal pod.
+
+Only when pods with the same signature follow each other directly and the node chosen last has no room for another one,
+so that the order of the rest is still right.
+
+Mirrors: pkg/scheduler/framework/runtime/batch.go and SignPod in framework.go (v1.36).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from schedlab.scheduler.framework.status import Code
+
+if TYPE_CHECKING:
+    from schedlab.scheduler.framework.interface import CycleState
+    from schedlab.scheduler.framework.types import PodInfo
+    from schedlab.scheduler.runtime.choice import SortedNodes
+    from schedlab.scheduler.runtime.framework import Framework
+
+MAX_AGE_NS: Final = 500_000_000
+
+
+@dataclass(slots=True)
+class _State:
+    signature: bytes
+    nodes: SortedNodes
+    created_ns: int
+
+
+class OpportunisticBatch:
+    """The batching state of one profile."""
+
+    def __init__(self, framework: Framework) -> None:
+        self._framework = framework
+        self._state: _State | None = None
+        self._last_cycle = -1
+        self._last_node = ""
+        self.batched_pods = 0
+        self._signers = self._find_signers()
+
+    def _find_signers(self) -> tuple[Any, ...] | None:
+        """Return the plugins that sign; None when one does not, or extenders could decide otherwise."""
+        framework = self._framework
+        points = (
+            framework.pre_filter_plugins,
+            framework.filter_plugins,
+            framework.pre_score_plugins,
+            framework.score_plugins,
+        )
+        plugins = {plugin.name: plugin for point in points for plugin in point}
+        if framework.extenders() or not all(hasattr(plugin, "sign_pod") for plugin in plugins.values()):
+            return None
+        return tuple(plugins.values())
+
+    def sign(self, pod: PodInfo) -> bytes | None:
+        """Return a text that is equal for interchangeable pods, None when the pod cannot be signed."""
+        if self._signers is None:
+            return None
+        signature: dict[str, Any] = {"schedulerName": pod.pod.spec.scheduler_name}
+        for plugin in self._signers:
+            fragments, status = plugin.sign_pod(pod)
+            if status is not None and status.code != Code.SUCCESS:
+                return None
+            signature.update(fragments or ())
+        return orjson.dumps(signature, option=orjson.OPT_SORT_KEYS)
+
+    def node_hint(self, state: CycleState, pod: PodInfo, signature: bytes | None, cycle: int) -> str:
+        """Return the node to try first, or ""."""
+        batch = self._state
+        if batch is None or not len(batch.nodes) or not self._compatible(batch, state, pod, signature, cycle):
+            return ""
+        return batch.nodes.pop()
+
+    def _compatible(self, batch: _State, state: CycleState, pod: PodInfo, signature: bytes | None, cycle: int) -> bool:
+        framework = self._framework
+        if cycle != self._last_cycle + 1 or signature is None or signature != batch.signature:
+            return False
+        if framework.clock.now_ns() > batch.created_ns + MAX_AGE_NS:
+            return False
+        row = framework.table.row_of.get(self._last_node)
+        if row is None:
+            return False
+        _, status = framework.filter_run(state, pod).first_failure(state, framework.table.infos[row])
+        return status is not None and status.rejected
+
+    def store(self, signature: bytes | None, hint: str, chosen: str, others: SortedNodes | None, cycle: int) -> None:
+        """Keep what a cycle that found a node leaves for the next one."""
+        self._last_cycle, self._last_node = cycle, chosen
+        if hint == chosen:
+            self.batched_pods += 1
+            return
+        if signature is not None and others is not None and len(others):
+            self._state = _State(signature, others, self._framework.clock.now_ns())
+        else:
+            self._state = None

@@ -1,0 +1,78 @@
+"""Which of the nodes with equal totals is taken.
+
+Upstream turns the feasible nodes into a binary heap (Go's container/heap, greater total first) and takes the root. That
+root is the first maximum in pre-order of the implicit tree: heap.Init sifts down from the last parent to the root, and
+a child rises only when it is strictly greater than its parent, the left one when both children are equal. So a
+permutation per length and one argmax find it.
+
+Mirrors: pkg/scheduler/schedule_one.go (v1.36), newSortedNodeScores and nodeScoreHeap.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@lru_cache(maxsize=256)
+def pre_order(size: int) -> NDArray[np.int64]:
+    """Return the indices of an implicit binary heap of that size in pre-order, as int64[size]."""
+    order, todo = [], [0] if size else []
+    while todo:
+        index = todo.pop()
+        order.append(index)
+        todo.extend(child for child in (2 * index + 2, 2 * index + 1) if child < size)
+    return np.array(order, np.int64)
+
+
+def heap_root(totals: NDArray[np.int64]) -> int:
+    """Return the index of the chosen node among `totals: int64[F]`, F > 0."""
+    order = pre_order(len(totals))
+    return int(order[totals[order].argmax()])
+
+
+class SortedNodes:
+    """The nodes after the chosen one, in the order in which upstream's heap gives them.
+
+    A heap is made only when one is asked for, which is rare.
+    """
+
+    def __init__(self, names: list[str], totals: NDArray[np.int64]) -> None:
+        self._names = names
+        self._totals = totals
+        self._heap: list[tuple[int, str]] = []
+        self._left = len(names) - 1
+
+    def __len__(self) -> int:
+        return self._left
+
+    def pop(self) -> str:
+        """Take the best of the nodes out."""
+        if not self._heap:
+            self._heap = list(zip(self._totals.tolist(), self._names, strict=True))
+            for parent in range(len(self._heap) // 2 - 1, -1, -1):
+                _sift_down(self._heap, parent, len(self._heap))
+            self._pop()
+        self._left -= 1
+        return self._pop()
+
+    def _pop(self) -> str:
+        heap, last = self._heap, len(self._heap) - 1
+        heap[0], heap[last] = heap[last], heap[0]
+        _sift_down(heap, 0, last)
+        return heap.pop()[1]
+
+
+def _sift_down(heap: list[tuple[int, str]], at: int, size: int) -> None:
+    while (child := 2 * at + 1) < size:
+        if child + 1 < size and heap[child + 1][0] > heap[child][0]:
+            child += 1
+        if heap[child][0] <= heap[at][0]:
+            return
+        heap[at], heap[child] = heap[child], heap[at]
+        at = child

@@ -1,0 +1,354 @@
+"""The search for feasible nodes: filters over slices of the node table, until enough nodes were found.
+
+Per node the first filter that fails decides. Filters with an array form see a contiguous slice of rows at a time, the
+others the nodes that are still open. Nodes with nominated pods are looked at one by one, with and without those pods.
+
+Mirrors: pkg/scheduler/schedule_one.go (findNodesThatPassFilters, numFeasibleNodesToFind) and
+pkg/scheduler/framework/runtime/framework.go (RunFilterPlugins, RunFilterPluginsWithNominatedPods) (v1.36).
+Differs: nodes are visited in upstream's order for a parallelism of 1, so the result does not depend on timing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from schedlab.scheduler.framework.record import PASSED
+from schedlab.scheduler.framework.status import REASONS, Code, Status
+from schedlab.scheduler.runtime.errors import failure_of, wrapped
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from schedlab.scheduler.framework.interface import CycleState, FilterTap, Nominator
+    from schedlab.scheduler.framework.node_table import NodeTable
+    from schedlab.scheduler.framework.types import NodeInfo, PodInfo
+
+MIN_FEASIBLE_NODES: Final = 100
+_MIN_PERCENTAGE: Final = 5
+# From this many rows of a pre-filter result on, array forms over the whole table are cheaper than scalar ones.
+_MANY_ROWS: Final = 32
+_IS_ERROR: Final = np.array([code not in {0, 2, 3, 6} for code in range(256)], np.bool_)
+
+AddPod = Callable[["CycleState", "PodInfo", "PodInfo", "NodeInfo"], "Status | None"]
+
+
+def wanted_nodes(percentage: int, all_nodes: int) -> int:
+    """Return after how many feasible nodes the search may stop; a percentage of 0 adapts to the cluster's size."""
+    if all_nodes < MIN_FEASIBLE_NODES:
+        return all_nodes
+    if percentage == 0:
+        percentage = max(50 - all_nodes // 125, _MIN_PERCENTAGE)
+    return max(all_nodes * percentage // 100, MIN_FEASIBLE_NODES)
+
+
+@dataclass(slots=True)
+class Verdicts:
+    """What the filters say of some nodes: plugin: int8[M] (index of the first that failed, or PASSED), code: uint8[M],
+    reason: int32[M], second_pass: bool[M] or None when no node has nominated pods.
+    """
+
+    plugin: NDArray[np.int8]
+    code: NDArray[np.uint8]
+    reason: NDArray[np.int32]
+    second_pass: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def passed(cls, size: int) -> Verdicts:
+        """Return verdicts of M nodes nobody objects to."""
+        return cls(np.full(size, PASSED, np.int8), np.zeros(size, np.uint8), np.zeros(size, np.int32))
+
+    def set(self, at: int, plugin: int, status: Status | None, *, second: bool = False) -> None:
+        """Replace one verdict."""
+        self.plugin[at] = plugin
+        self.code[at] = 0 if status is None else status.code
+        self.reason[at] = 0 if status is None else _reason(status)
+        if second and self.second_pass is None:
+            self.second_pass = np.zeros(len(self.code), np.bool_)
+        if self.second_pass is not None:
+            self.second_pass[at] = second
+
+    def cut(self, size: int) -> Verdicts:
+        """Return the first `size` verdicts."""
+        second = None if self.second_pass is None else self.second_pass[:size]
+        return Verdicts(self.plugin[:size], self.code[:size], self.reason[:size], second)
+
+    def take(self, rows: NDArray[np.int64]) -> Verdicts:
+        """Return the verdicts at the given places."""
+        second = None if self.second_pass is None else self.second_pass[rows]
+        return Verdicts(self.plugin[rows], self.code[rows], self.reason[rows], second)
+
+
+def _reason(status: Status) -> int:
+    return REASONS.id_of((status.error, *status.reasons) if status.error else status.reasons)
+
+
+def _join(parts: Sequence[Verdicts]) -> Verdicts:
+    if len(parts) == 1:
+        return parts[0]
+    second = None
+    if any(part.second_pass is not None for part in parts):
+        second = np.concatenate(
+            [np.zeros(len(p.code), np.bool_) if p.second_pass is None else p.second_pass for p in parts]
+        )
+    return Verdicts(
+        np.concatenate([part.plugin for part in parts]),
+        np.concatenate([part.code for part in parts]),
+        np.concatenate([part.reason for part in parts]),
+        second,
+    )
+
+
+@dataclass(slots=True)
+class Search:
+    """What a search found: rows: int64[V] visited, their verdicts, feasible: int64[F] rows, or the error that ended it.
+
+    One feasible node beyond the wanted ones is visited and not feasible; a node with an error is visited.
+    """
+
+    rows: NDArray[np.int64]
+    verdicts: Verdicts
+    feasible: NDArray[np.int64]
+    error: Status | None = None
+
+
+class FilterRun:
+    """The filters that run for one pod in one cycle."""
+
+    def __init__(
+        self,
+        plugins: Iterable[Any],
+        add_pod: AddPod,
+        state: CycleState,
+        pod: PodInfo,
+        table: NodeTable,
+        nominator: Nominator,
+        tap: FilterTap | None = None,
+    ) -> None:
+        skip = state.skip_filter
+        self.plugins = tuple(plugin for plugin in plugins if plugin.name not in skip)
+        self.names = tuple(plugin.name for plugin in self.plugins)
+        self._state, self._pod, self._table = state, pod, table
+        self._add_pod = add_pod
+        self._nominator = nominator
+        self._tap = tap
+
+    # --- The search ---
+
+    def search(self, wanted: int, start: int) -> Search:
+        """Visit all rows, from `start` on and round the end, until more than `wanted` nodes are feasible."""
+        total = len(self._table)
+        nominated = self._nominated_rows()
+
+        def evaluate(position: int, size: int) -> tuple[NDArray[np.int64], Verdicts]:
+            first = (start + position) % total
+            last = min(first + size, total)
+            verdicts = self.evaluate(slice(first, last))
+            self._add_nominated(verdicts, range(first, last), nominated)
+            return np.arange(first, last), verdicts
+
+        return self._visit(total, wanted, evaluate)
+
+    def search_rows(self, rows: NDArray[np.int64], wanted: int, start: int) -> Search:
+        """Visit only `rows`, in their order, beginning at `start` modulo their number."""
+        offset = start % len(rows) if len(rows) else 0
+        order = np.concatenate([rows[offset:], rows[:offset]])
+        nominated = self._nominated_rows()
+        everything = self.evaluate(slice(0, len(self._table))) if len(rows) >= _MANY_ROWS else None
+
+        def evaluate(position: int, size: int) -> tuple[NDArray[np.int64], Verdicts]:
+            some = order[position : position + size]
+            verdicts = self.evaluate_each(some) if everything is None else everything.take(some)
+            self._add_nominated(verdicts, some.tolist(), nominated)
+            return some, verdicts
+
+        return self._visit(len(order), wanted, evaluate)
+
+    def _visit(
+        self, total: int, wanted: int, evaluate: Callable[[int, int], tuple[NDArray[np.int64], Verdicts]]
+    ) -> Search:
+        rows: list[NDArray[np.int64]] = []
+        parts: list[Verdicts] = []
+        feasible: list[NDArray[np.int64]] = []
+        position = found = 0
+        failure: Status | None = None
+        size = min(total, wanted + 1)
+        while position < total and failure is None and found <= wanted:
+            some, verdicts = evaluate(position, size)
+            fits = np.flatnonzero(verdicts.code == 0)
+            end = len(some)
+            if found + len(fits) > wanted:
+                end = int(fits[wanted - found]) + 1
+            if len(fits) < len(some):
+                errors = _IS_ERROR[verdicts.code[:end]]
+                if errors.any():
+                    end = int(errors.argmax()) + 1
+                    failure = self._error(verdicts, end - 1)
+            rows.append(some[:end])
+            parts.append(verdicts.cut(end))
+            fits = fits[fits < end][: wanted - found + 1]
+            found += len(fits)
+            feasible.append(some[fits])
+            position += end
+            size = _next_size(total - position, wanted + 1 - found, position, found)
+        if not rows:
+            return Search(np.zeros(0, np.int64), Verdicts.passed(0), np.zeros(0, np.int64))
+        fitting = feasible[0] if len(feasible) == 1 else np.concatenate(feasible)
+        visited = rows[0] if len(rows) == 1 else np.concatenate(rows)
+        return Search(visited, _join(parts), fitting[:wanted], failure)
+
+    def _error(self, verdicts: Verdicts, at: int) -> Status:
+        texts = REASONS.texts(int(verdicts.reason[at]))
+        name = self.names[verdicts.plugin[at]] if verdicts.plugin[at] >= 0 else ""
+        return Status(Code.ERROR, (), name, ", ".join(texts))
+
+    # --- Verdicts ---
+
+    def evaluate(self, rows: slice) -> Verdicts:
+        """Return the verdicts on a contiguous slice of rows, nominated pods left out."""
+        verdicts = Verdicts.passed(rows.stop - rows.start)
+        code = verdicts.code
+        untouched = True
+        for index, plugin in enumerate(self.plugins):
+            array_form = getattr(plugin, "filter_nodes", None)
+            if array_form is None:
+                untouched &= not self._scalar(index, plugin, rows.start, verdicts)
+                continue
+            try:
+                found = array_form(self._state, self._pod, self._table, rows)
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything; it fails the pod, not the scheduler
+                self._fail_open(verdicts, index, failure_of(error))
+                return verdicts
+            bad = found.code
+            if not bad.any():
+                continue
+            mask = bad != 0 if untouched else (bad != 0) & (code == 0)
+            verdicts.plugin[mask] = index
+            code[mask] = bad[mask]
+            verdicts.reason[mask] = found.reason[mask]
+            untouched = False
+            if code.all():
+                break
+        self._name_errors(verdicts)
+        return verdicts
+
+    def evaluate_each(self, rows: NDArray[np.int64]) -> Verdicts:
+        """Return the verdicts on some rows by the scalar forms."""
+        verdicts = Verdicts.passed(len(rows))
+        for at, row in enumerate(rows.tolist()):
+            plugin, status = self.first_failure(self._state, self._table.infos[row])
+            if status is not None:
+                verdicts.set(at, plugin, status)
+        return verdicts
+
+    def every_verdict(self) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+        """Return what every filter says of every node: code: uint8[P, N], reason: int32[P, N]. Decides nothing."""
+        size = len(self._table)
+        codes, reasons = np.zeros((len(self.plugins), size), np.uint8), np.zeros((len(self.plugins), size), np.int32)
+        everything = FilterRun(self.plugins, self._add_pod, self._state.copy(), self._pod, self._table, self._nominator)
+        for index, plugin in enumerate(self.plugins):
+            alone = everything.only(plugin).evaluate(slice(0, size))
+            codes[index], reasons[index] = alone.code, alone.reason
+        return codes, reasons
+
+    def only(self, plugin: Any) -> FilterRun:
+        """Return a run of one of the plugins."""
+        return FilterRun((plugin,), self._add_pod, self._state, self._pod, self._table, self._nominator)
+
+    def first_failure(self, state: CycleState, info: NodeInfo) -> tuple[int, Status | None]:
+        """Return the first filter that fails on the node and its status, or (PASSED, None)."""
+        for index, plugin in enumerate(self.plugins):
+            status = self._call(plugin, state, info)
+            if status is not None and status.code != Code.SUCCESS:
+                return index, status
+        return PASSED, None
+
+    def with_nominated_pods(self, state: CycleState, info: NodeInfo) -> tuple[int, Status | None, bool]:
+        """Return the first failure when the pod must fit both with and without the node's nominated pods.
+
+        Pods of lower priority are left out: they would have to yield. The last value tells whether the pod fitted with
+        them and failed without.
+        """
+        pod = self._pod
+        rivals = [
+            other
+            for other in self._nominator.pods_for_node(info.name)
+            if other.priority >= pod.priority and other.uid != pod.uid
+        ]
+        if not rivals:
+            return *self.first_failure(state, info), False
+        with_rivals, node = state.copy(), info.copy()
+        for rival in rivals:
+            node.add_pod(rival)
+            status = self._add_pod(with_rivals, pod, rival, node)
+            if status is not None and status.code != Code.SUCCESS:
+                return PASSED, Status(Code.ERROR, (), "", status.message), False
+        plugin, status = self.first_failure(with_rivals, node)
+        if status is not None:
+            return plugin, status, False
+        plugin, status = self.first_failure(state, info)
+        return plugin, status, status is not None
+
+    def _call(self, plugin: Any, state: CycleState, info: NodeInfo) -> Status | None:
+        try:
+            status: Status | None = plugin.filter(state, self._pod, info)
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything; it fails the pod, not the scheduler
+            status = failure_of(error)
+        if self._tap is not None:
+            self._tap.filter_called(info.name, plugin.name, status)
+        if status is None or status.code == Code.SUCCESS:
+            return None
+        if not status.rejected:
+            status = wrapped(f'running "{plugin.name}" filter plugin', status)
+        return status.with_plugin(plugin.name)
+
+    def _scalar(self, index: int, plugin: Any, first: int, verdicts: Verdicts) -> bool:
+        """Ask the plugin about the nodes that are still open; say whether it turned any down."""
+        failed = False
+        for at in np.flatnonzero(verdicts.code == 0).tolist():
+            status = self._call(plugin, self._state, self._table.infos[first + at])
+            if status is not None:
+                verdicts.set(at, index, status)
+                failed = True
+        return failed
+
+    def _fail_open(self, verdicts: Verdicts, index: int, status: Status) -> None:
+        named = wrapped(f'running "{self.names[index]}" filter plugin', status)
+        for at in np.flatnonzero(verdicts.code == 0).tolist()[:1]:
+            verdicts.set(at, index, named)
+
+    def _name_errors(self, verdicts: Verdicts) -> None:
+        """Put the plugin's name before the text of errors that came from array forms."""
+        wrong = _IS_ERROR[verdicts.code]
+        if not wrong.any():
+            return
+        for at in np.flatnonzero(wrong).tolist():
+            index = int(verdicts.plugin[at])
+            if getattr(self.plugins[index], "filter_nodes", None) is not None:
+                text = ", ".join(REASONS.texts(int(verdicts.reason[at])))
+                named = wrapped(f'running "{self.names[index]}" filter plugin', Status(Code.ERROR, (), "", text))
+                verdicts.set(at, index, named)
+
+    # --- Nominated pods ---
+
+    def _nominated_rows(self) -> dict[int, None]:
+        row_of = self._table.row_of
+        return {row_of[name]: None for name in self._nominator.node_names() if name in row_of}
+
+    def _add_nominated(self, verdicts: Verdicts, rows: Iterable[int], nominated: dict[int, None]) -> None:
+        if not nominated:
+            return
+        for at, row in enumerate(rows):
+            if row in nominated:
+                plugin, status, second = self.with_nominated_pods(self._state, self._table.infos[row])
+                verdicts.set(at, plugin, status, second=second)
+
+
+def _next_size(left: int, missing: int, visited: int, found: int) -> int:
+    """Return how many nodes to look at next: somewhat more than the share of feasible nodes so far asks for."""
+    if found == 0:
+        return min(left, 2 * visited)
+    return min(left, missing * visited // found + missing // 8 + 16)

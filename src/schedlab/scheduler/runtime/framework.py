@@ -1,0 +1,448 @@
+"""One profile: its plugins, and the calling of them at every extension point.
+
+Mirrors: pkg/scheduler/framework/runtime/framework.go (v1.36), frameworkImpl.
+Differs: filtering and scoring work on rows of the node table (`filtering`, `scoring`); what waits is a value: post_filter
+is a generator that yields requests to extenders, pre_bind and bind return Work (the binding cycle carries it out).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from schedlab.scheduler.framework.status import Code, Status
+from schedlab.scheduler.runtime.batch import OpportunisticBatch
+from schedlab.scheduler.runtime.errors import error_text, failure_of, wrapped
+from schedlab.scheduler.runtime.filtering import FilterRun
+from schedlab.scheduler.runtime.plugin_lists import ProfileError, expand, needed, score_weights
+from schedlab.scheduler.runtime.scoring import Scores, run_pre_score, run_score
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from schedlab.apimachinery.features import FeatureGates
+    from schedlab.client.listers import Listers
+    from schedlab.kernel.clock import Clock
+    from schedlab.kernel.randomness import RandomSource
+    from schedlab.scheduler.config.types import KubeSchedulerProfile
+    from schedlab.scheduler.framework.interface import (
+        CycleState,
+        DeviceClassResolver,
+        Extender,
+        ExtenderAnswer,
+        ExtenderRequest,
+        FilterTap,
+        NodeToStatus,
+        Nominator,
+        PluginEntry,
+        PodInPreBind,
+        PostFilterResult,
+        PreFilterResult,
+        WaitingPod,
+        Work,
+    )
+    from schedlab.scheduler.framework.node_table import NodeTable
+    from schedlab.scheduler.framework.types import NodeInfo, PodInfo
+    from schedlab.scheduler.runtime.waiting import PodsOnTheWay
+
+MAX_PERMIT_WAIT_NS: Final = 15 * 60 * 1_000_000_000
+
+PostFilterAnswer = tuple["PostFilterResult | None", "Status | None"]
+EventSender = Callable[["PodInfo", "PodInfo | None", str, str, str, str, str], None]
+
+
+@dataclass(slots=True)
+class Services:
+    """What the profiles of one scheduler share."""
+
+    features: FeatureGates
+    clock: Clock
+    random: RandomSource
+    table: NodeTable
+    listers: Listers
+    on_the_way: PodsOnTheWay
+    extenders: tuple[Extender, ...]
+    activate: Callable[[Iterable[PodInfo]], None]
+    send_event: EventSender
+    # The queue keeps it, and is made after the profiles.
+    nominator: Nominator = field(init=False)
+    filter_tap: FilterTap | None = None
+    device_classes: DeviceClassResolver | None = None
+
+
+@dataclass(slots=True)
+class PreFilterOutcome:
+    """The whole pre_filter phase: nodes left (None: all), a rejection or error, and who restricted the nodes."""
+
+    nodes: tuple[str, ...] | None
+    status: Status | None
+    restricting: tuple[str, ...]
+
+
+class Framework:
+    """The plugins of a profile at work; also the `Handle` that they are given."""
+
+    def __init__(
+        self,
+        profile: KubeSchedulerProfile,
+        registry: Mapping[str, PluginEntry],
+        services: Services,
+    ) -> None:
+        assert profile.plugins is not None
+        assert profile.scheduler_name is not None
+        self.profile_name = profile.scheduler_name
+        self.percentage_of_nodes_to_score = profile.percentage_of_nodes_to_score
+        self.services = services
+        self.features, self.clock, self.random = services.features, services.clock, services.random
+        self.table, self.listers = services.table, services.listers
+        self.filter_tap = services.filter_tap
+        self.device_classes = services.device_classes
+        self._plugins = self._make(profile, registry)
+        points = expand(profile, self._plugins)
+        self.points = points
+        self.weights = score_weights(profile.plugins, self._plugins)
+        for plugin in points["score"]:
+            if plugin.name not in self.weights:
+                raise ProfileError(f'score plugin "{plugin.name}" is not configured with weight')
+        self.pre_filter_plugins = points["pre_filter"]
+        self.filter_plugins = points["filter"]
+        self.post_filter_plugins = points["post_filter"]
+        self.pre_score_plugins = points["pre_score"]
+        self.score_plugins = points["score"]
+        self.reserve_plugins = points["reserve"]
+        self.permit_plugins = points["permit"]
+        self.pre_bind_plugins = points["pre_bind"]
+        self.bind_plugins = points["bind"]
+        self.post_bind_plugins = points["post_bind"]
+        self.batch = OpportunisticBatch(self) if self.features.enabled("OpportunisticBatching") else None
+        self._adders = tuple(plugin for plugin in self.pre_filter_plugins if hasattr(plugin, "add_pod"))
+
+    def _make(self, profile: KubeSchedulerProfile, registry: Mapping[str, PluginEntry]) -> dict[str, Any]:
+        assert profile.plugins is not None
+        wanted = needed(profile.plugins)
+        made: dict[str, Any] = {}
+        for name, entry in registry.items():
+            if name not in wanted:
+                continue
+            try:
+                args = profile.args_of(name)
+                made[name] = entry.factory(args, self)
+            except (ProfileError, ValueError) as error:
+                raise ProfileError(f'initializing plugin "{name}": {error}') from error
+        return made
+
+    # --- What plugins may ask (Handle) ---
+
+    @property
+    def nominator(self) -> Nominator:
+        """See Handle."""
+        return self.services.nominator
+
+    def plugin(self, name: str) -> Any | None:
+        """See Handle."""
+        return self._plugins.get(name)
+
+    def extenders(self) -> Sequence[Extender]:
+        """See Handle."""
+        return self.services.extenders
+
+    def activate(self, pods: Iterable[PodInfo]) -> None:
+        """See Handle."""
+        self.services.activate(pods)
+
+    def record_event(
+        self, regarding: PodInfo, related: PodInfo | None, type_: str, reason: str, action: str, note: str
+    ) -> None:
+        """See Handle."""
+        self.services.send_event(regarding, related, type_, reason, action, note, self.profile_name)
+
+    def waiting_pod(self, uid: str) -> WaitingPod | None:
+        """See Handle."""
+        return self.services.on_the_way.waiting.get(uid)
+
+    def waiting_pods(self) -> Sequence[WaitingPod]:
+        """See Handle."""
+        return tuple(self.services.on_the_way.waiting.values())
+
+    def pod_in_pre_bind(self, uid: str) -> PodInPreBind | None:
+        """See Handle."""
+        return self.services.on_the_way.in_pre_bind.get(uid)
+
+    def run_pre_filter_add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo) -> Status | None:
+        """See Handle."""
+        return self._change_state("AddPod", "add_pod", state, pod, added, node)
+
+    def run_pre_filter_remove_pod(
+        self, state: CycleState, pod: PodInfo, removed: PodInfo, node: NodeInfo
+    ) -> Status | None:
+        """See Handle."""
+        return self._change_state("RemovePod", "remove_pod", state, pod, removed, node)
+
+    def _change_state(
+        self, what: str, method: str, state: CycleState, pod: PodInfo, other: PodInfo, node: NodeInfo
+    ) -> Status | None:
+        for plugin in self._adders:
+            if plugin.name in state.skip_filter:
+                continue
+            try:
+                status = getattr(plugin, method)(state, pod, other, node)
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                status = failure_of(error)
+            if status is not None and status.code != Code.SUCCESS:
+                return wrapped(f'running {what} on PreFilter plugin "{plugin.name}"', status)
+        return None
+
+    def run_filters_with_nominated_pods(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
+        """See Handle."""
+        return self.filter_run(state, pod).with_nominated_pods(state, node)[1]
+
+    @property
+    def plugins(self) -> tuple[Any, ...]:
+        """All plugin instances of the profile."""
+        return tuple(self._plugins.values())
+
+    # --- Filtering ---
+
+    def run_pre_filter(
+        self,
+        state: CycleState,
+        pod: PodInfo,
+        record: dict[str, Status | None] | None = None,
+        nodes_record: dict[str, tuple[str, ...]] | None = None,
+    ) -> PreFilterOutcome:
+        """Let plugins look at the pod; those that skip do not filter."""
+        skip: list[str] = []
+        restricting: list[str] = []
+        result: PreFilterResult | None = None
+        rejection: Status | None = None
+        try:
+            for plugin in self.pre_filter_plugins:
+                name = plugin.name
+                try:
+                    more, status = plugin.pre_filter(state, pod, self.table)
+                except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                    more, status = None, failure_of(error)
+                if record is not None:
+                    record[name] = status
+                if status is not None and status.code != Code.SUCCESS:
+                    if status.code == Code.SKIP:
+                        skip.append(name)
+                    elif status.code == Code.UNSCHEDULABLE:
+                        # Preemption may come, so every plugin has to prepare its state.
+                        rejection = status.with_plugin(name)
+                    elif status.code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+                        return PreFilterOutcome(None, status.with_plugin(name), ())
+                    else:
+                        failure = wrapped(f'running PreFilter plugin "{name}"', status, name)
+                        return PreFilterOutcome(None, failure, ())
+                    continue
+                if more is None or more.node_names is None:
+                    continue
+                restricting.append(name)
+                if nodes_record is not None:
+                    nodes_record[name] = more.node_names
+                result = more if result is None else result.merge(more)
+                if not result.node_names:
+                    return PreFilterOutcome((), _nobody_left(restricting), tuple(restricting))
+        finally:
+            state.skip_filter = frozenset(skip)
+        return PreFilterOutcome(result.node_names if result else None, rejection, tuple(restricting))
+
+    def filter_run(self, state: CycleState, pod: PodInfo) -> FilterRun:
+        """Return the filters that run for this pod, after pre_filter."""
+        return FilterRun(
+            self.filter_plugins,
+            self.run_pre_filter_add_pod,
+            state,
+            pod,
+            self.table,
+            self.services.nominator,
+            self.filter_tap,
+        )
+
+    def run_post_filter(
+        self,
+        state: CycleState,
+        pod: PodInfo,
+        statuses: NodeToStatus,
+        record: dict[str, tuple[Status | None, str | None, bool]] | None,
+        background: Callable[[Any, Work], None],
+    ) -> Generator[tuple[ExtenderRequest, ...], tuple[ExtenderAnswer, ...], PostFilterAnswer]:
+        """Let plugins make room until one succeeds or says that it is no use."""
+        if state.skip_post_filter:
+            return None, Status(Code.UNSCHEDULABLE, ("All PostFilter plugins are skipped",))
+        last: PostFilterResult | None = None
+        reasons: list[str] = []
+        rejector = ""
+        for plugin in self.post_filter_plugins:
+            name = plugin.name
+            result, status = yield from self._post_filter(plugin, state, pod, statuses, background)
+            if record is not None:
+                nominating = result.nominating if result is not None else None
+                record[name] = (
+                    status,
+                    None if nominating is None else nominating.nominated_node_name,
+                    nominating is not None and nominating.override,
+                )
+            if status is None or status.code == Code.SUCCESS:
+                return result, status
+            if status.code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+                return result, status.with_plugin(name)
+            if not status.rejected:
+                return None, Status(Code.ERROR, (), name, error_text(status))
+            if result is not None and result.nominating is not None and result.nominating.override:
+                last = result
+            reasons.extend((status.error, *status.reasons) if status.error else status.reasons)
+            rejector = rejector or name
+        return last, Status(Code.UNSCHEDULABLE, tuple(reasons), rejector)
+
+    def _post_filter(
+        self,
+        plugin: Any,
+        state: CycleState,
+        pod: PodInfo,
+        statuses: NodeToStatus,
+        background: Callable[[Any, Work], None],
+    ) -> Generator[tuple[ExtenderRequest, ...], tuple[ExtenderAnswer, ...], PostFilterAnswer]:
+        try:
+            result, status, work = plugin.post_filter(state, pod, statuses)
+            while work is not None and work.calls:
+                answers = yield work.calls
+                result, status, work = plugin.resume_post_filter(state, pod, statuses, work, answers)
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+            return None, failure_of(error)
+        if work is not None:
+            background(plugin, work)
+        return result, status
+
+    # --- Scoring ---
+
+    def run_pre_score(
+        self,
+        state: CycleState,
+        pod: PodInfo,
+        rows: NDArray[np.int64],
+        record: dict[str, Status | None] | None = None,
+    ) -> Status | None:
+        """See scoring."""
+        return run_pre_score(self.pre_score_plugins, state, pod, self.table, rows, record)
+
+    def run_score(self, state: CycleState, pod: PodInfo, rows: NDArray[np.int64]) -> Scores | Status:
+        """See scoring."""
+        return run_score(self.score_plugins, self.weights, state, pod, self.table, rows)
+
+    # --- Reserving and permitting ---
+
+    def run_reserve(
+        self, state: CycleState, pod: PodInfo, node_name: str, record: dict[str, Status | None] | None = None
+    ) -> Status | None:
+        """Let plugins take what the pod needs; the first that refuses ends it."""
+        for plugin in self.reserve_plugins:
+            try:
+                status: Status | None = plugin.reserve(state, pod, node_name)
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                status = failure_of(error)
+            if record is not None:
+                record[plugin.name] = status
+            if status is not None and status.code != Code.SUCCESS:
+                if status.rejected:
+                    return status.with_plugin(plugin.name)
+                return wrapped(f'running Reserve plugin "{plugin.name}"', status)
+        return None
+
+    def run_unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        """Let plugins give back what they took, in the reverse order."""
+        for plugin in reversed(self.reserve_plugins):
+            plugin.unreserve(state, pod, node_name)
+
+    def run_permit(
+        self,
+        state: CycleState,
+        pod: PodInfo,
+        node_name: str,
+        record: dict[str, tuple[Status | None, int]] | None = None,
+    ) -> tuple[Status | None, dict[str, int]]:
+        """Ask plugins to let the pod go; return a status and, with WAIT, for how long (ns) each holds it back."""
+        waits: dict[str, int] = {}
+        waiting: Status | None = None
+        for plugin in self.permit_plugins:
+            name = plugin.name
+            try:
+                status, timeout_ns = plugin.permit(state, pod, node_name)
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                status, timeout_ns = failure_of(error), 0
+            if record is not None:
+                record[name] = (status, timeout_ns)
+            if status is None or status.code == Code.SUCCESS:
+                continue
+            if status.rejected:
+                return status.with_plugin(name), {}
+            if status.code != Code.WAIT:
+                return wrapped(f'running Permit plugin "{name}"', status, name), {}
+            waits[name] = min(timeout_ns, MAX_PERMIT_WAIT_NS)
+            waiting = status
+        if waiting is None:
+            return None, {}
+        reasons = (*waiting.reasons, "one or more plugins asked to wait and no plugin rejected pod")
+        return Status(Code.WAIT, reasons), waits
+
+    # --- Binding ---
+
+    def run_pre_bind_pre_flights(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        """Ask which pre_bind plugins have work: None if any has, SKIP if none, else an error."""
+        skip: list[str] = []
+        result: Status | None = Status(Code.SKIP)
+        for plugin in self.pre_bind_plugins:
+            name = plugin.name
+            try:
+                status: Status | None = plugin.pre_bind_pre_flight(state, pod, node_name)
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                status = failure_of(error)
+            if status is None or status.code == Code.SUCCESS:
+                result = None
+            elif status.code == Code.SKIP:
+                skip.append(name)
+            elif status.code == Code.ERROR:
+                return wrapped(f'running PreBindPreFlight "{name}"', status)
+            else:
+                text = (
+                    f'PreBindPreFlight {name} returned "{status.code.text}", which is unsupported. '
+                    "It is supposed to return Success, Skip, or Error status"
+                )
+                return Status(Code.ERROR, (), "", text)
+        state.skip_pre_bind = frozenset(skip)
+        return result
+
+    def pre_bind_groups(self, state: CycleState) -> list[list[Any]]:
+        """Return the pre_bind plugins that have work; those of a group work side by side."""
+        groups: list[list[Any]] = []
+        group: list[Any] = []
+        for plugin in self.pre_bind_plugins:
+            skipped = plugin.name in state.skip_pre_bind
+            if getattr(plugin, "pre_bind_parallel", False):
+                if not skipped:
+                    group.append(plugin)
+                continue
+            if group:
+                groups.append(group)
+                group = []
+            if not skipped:
+                groups.append([plugin])
+        if group:
+            groups.append(group)
+        return groups
+
+    def run_post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        """Tell plugins that the pod is bound."""
+        for plugin in self.post_bind_plugins:
+            plugin.post_bind(state, pod, node_name)
+
+
+def _nobody_left(restricting: Sequence[str]) -> Status:
+    if len(restricting) == 1:
+        text = f"node(s) didn't satisfy plugin {restricting[0]}"
+    else:
+        text = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(restricting))}] simultaneously"
+    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))

@@ -1,0 +1,144 @@
+"""Scores of feasible nodes: raw scores, normalised, weighted and added up.
+
+Mirrors: RunPreScorePlugins and RunScorePlugins of pkg/scheduler/framework/runtime/framework.go (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from schedlab.scheduler.framework.status import Code, Status
+from schedlab.scheduler.framework.types import MAX_NODE_SCORE
+from schedlab.scheduler.runtime.errors import error_text, failure_of, wrapped
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from schedlab.scheduler.framework.interface import CycleState
+    from schedlab.scheduler.framework.node_table import NodeTable
+    from schedlab.scheduler.framework.types import PodInfo
+
+
+@dataclass(slots=True)
+class Scores:
+    """plugins: S names; raw, final: int64[S, F] (final = normalised x weight); total: int64[F]."""
+
+    plugins: tuple[str, ...]
+    weights: tuple[int, ...]
+    raw: NDArray[np.int64]
+    final: NDArray[np.int64]
+    total: NDArray[np.int64]
+
+
+def run_pre_score(
+    plugins: Sequence[Any],
+    state: CycleState,
+    pod: PodInfo,
+    table: NodeTable,
+    rows: NDArray[np.int64],
+    record: dict[str, Status | None] | None,
+) -> Status | None:
+    """Let plugins look at the pod and the feasible nodes; those that skip do not score."""
+    skip: list[str] = []
+    try:
+        for plugin in plugins:
+            try:
+                status = plugin.pre_score(state, pod, table, rows)
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                status = failure_of(error)
+            if record is not None:
+                record[plugin.name] = status
+            if status is None or status.code == Code.SUCCESS:
+                continue
+            if status.code == Code.SKIP:
+                skip.append(plugin.name)
+                continue
+            return wrapped(f'running PreScore plugin "{plugin.name}"', status)
+    finally:
+        state.skip_score = frozenset(skip)
+    return None
+
+
+def run_score(
+    plugins: Sequence[Any],
+    weights: Mapping[str, int],
+    state: CycleState,
+    pod: PodInfo,
+    table: NodeTable,
+    rows: NDArray[np.int64],
+) -> Scores | Status:
+    """Score `rows: int64[F]`; an error of any plugin fails the pod."""
+    skip = state.skip_score
+    active = [plugin for plugin in plugins if plugin.name not in skip]
+    raw = np.empty((len(active), len(rows)), np.int64)
+    for index, plugin in enumerate(active):
+        failure = _score(plugin, state, pod, table, rows, raw[index])
+        if failure is not None:
+            text = f'plugin "{plugin.name}" failed with: {error_text(failure)}'
+            return Status(Code.ERROR, (), "", f"running Score plugins: {text}")
+    final = raw.copy()
+    for index, plugin in enumerate(active):
+        failure = _normalize(plugin, state, pod, rows, final[index])
+        if failure is not None:
+            text = f'plugin "{plugin.name}" failed with: {error_text(failure)}'
+            return Status(Code.ERROR, (), "", f"running Normalize on Score plugins: {text}")
+    names = tuple(plugin.name for plugin in active)
+    if final.size and (final.max() > MAX_NODE_SCORE or final.min() < 0):
+        return Status(Code.ERROR, (), "", f"applying score defaultWeights on Score plugins: {_invalid(names, final)}")
+    factors = tuple(weights[name] for name in names)
+    final *= np.array(factors, np.int64).reshape(-1, 1)
+    return Scores(names, factors, raw, final, final.sum(axis=0))
+
+
+def _score(
+    plugin: Any,
+    state: CycleState,
+    pod: PodInfo,
+    table: NodeTable,
+    rows: NDArray[np.int64],
+    out: NDArray[np.int64],
+) -> Status | None:
+    try:
+        array_form = getattr(plugin, "score_nodes", None)
+        if array_form is not None:
+            scores = array_form(state, pod, table, rows)
+            if isinstance(scores, Status):
+                return scores
+            out[:] = scores
+            return None
+        for at, row in enumerate(rows.tolist()):
+            score, status = plugin.score(state, pod, table.infos[row])
+            if status is not None and status.code != Code.SUCCESS:
+                return status  # type: ignore[no-any-return]
+            out[at] = score
+    except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+        return failure_of(error)
+    return None
+
+
+def _normalize(
+    plugin: Any, state: CycleState, pod: PodInfo, rows: NDArray[np.int64], scores: NDArray[np.int64]
+) -> Status | None:
+    normalize = getattr(plugin, "normalize_score", None)
+    if normalize is None:
+        return None
+    try:
+        status: Status | None = normalize(state, pod, rows, scores)
+    except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+        return failure_of(error)
+    return None if status is None or status.code == Code.SUCCESS else status
+
+
+def _invalid(names: Sequence[str], final: NDArray[np.int64]) -> str:
+    """Name the first score out of range, node by node as upstream looks at them."""
+    wrong = (final > MAX_NODE_SCORE) | (final < 0)
+    node = int(wrong.any(axis=0).argmax())
+    plugin = int(wrong[:, node].argmax())
+    return (
+        f'plugin "{names[plugin]}" returns an invalid score {int(final[plugin, node])}, '
+        f"it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
+    )

@@ -1,0 +1,303 @@
+"""The scheduler: a part that is stepped, takes watch events and returns effects.
+
+    scheduler = Scheduler(config, clock=…, random=…, listers=…, features=…, observer=…, full=False)
+    for resource in scheduler.resources(): watch it and pass every event to scheduler.handle(event)
+    scheduler.start()
+    while scheduler.ready():
+        carry(scheduler.step())              # one pod: filtering, scoring, assuming; then its binding begins
+
+    def carry(effects):                      # depth first: what follows from an outcome comes before the rest
+        for effect in effects:
+            outcome = submit(effect)         # WriteEffect -> Outcome, CallEffect -> CallOutcome; now or later
+            carry(scheduler.complete(effect, outcome))
+
+`config` is a `KubeSchedulerConfiguration` with defaults (`config.load(raw, features)`). `listers` must know an object
+before `handle` is told of it. `observer` (framework.record.Observer) hears of every cycle, binding and queue move;
+`full` makes every filter judge every node for it, which changes no decision. `metrics` is a `metrics.Recorder`,
+`filter_tap` hears of single filter calls, `registry` adds plugins that do not come with the scheduler.
+`attempt(pod)` tries one given pod now, wherever it waits.
+
+While a cycle waits for extenders no other cycle begins, events are held back, and so is everything else that could
+change the cache or the queue.
+
+Mirrors: pkg/scheduler/scheduler.go (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from schedlab.kernel.clock import SECOND_NS
+from schedlab.scheduler.binding import Binding
+from schedlab.scheduler.cache.cache import AssumeError, SchedulerCache
+from schedlab.scheduler.event_handlers import NODES, PODS, WAKING_RESOURCES, EventHandlers
+from schedlab.scheduler.events import event_write
+from schedlab.scheduler.extender import build_extenders
+from schedlab.scheduler.failure import handle_failure
+from schedlab.scheduler.framework.events import EventResource
+from schedlab.scheduler.plugins.registry import IN_TREE
+from schedlab.scheduler.profile import build_profiles
+from schedlab.scheduler.queue.environment import QueueEnvironment, QueueProfile, QueueSettings
+from schedlab.scheduler.queue.hints import hint_map_of
+from schedlab.scheduler.queue.scheduling_queue import SchedulingQueue
+from schedlab.scheduler.runtime.framework import Services
+from schedlab.scheduler.runtime.waiting import PodsOnTheWay, WaitingPod
+from schedlab.scheduler.schedule_one import Answers, Assignment, Attempt, Cycle, Outcome
+from schedlab.scheduler.work import Job, Outbox
+
+if TYPE_CHECKING:
+    from schedlab.apimachinery.features import FeatureGates
+    from schedlab.client.effects import Effect
+    from schedlab.client.listers import Listers
+    from schedlab.client.protocol import WatchEvent
+    from schedlab.kernel.clock import Clock
+    from schedlab.kernel.randomness import RandomSource
+    from schedlab.scheduler.config.types import KubeSchedulerConfiguration
+    from schedlab.scheduler.framework.interface import (
+        CycleState,
+        DeviceClassResolver,
+        FilterTap,
+        PluginEntry,
+        Work,
+    )
+    from schedlab.scheduler.framework.record import CycleRecord, Observer
+    from schedlab.scheduler.framework.types import PodInfo
+    from schedlab.scheduler.metrics import Recorder
+    from schedlab.scheduler.queue.queued_pod import QueuedPodInfo
+    from schedlab.scheduler.runtime.framework import Framework
+
+_EVENT_RESOURCES: Final[Mapping[str, EventResource]] = {
+    PODS: EventResource.POD,
+    NODES: EventResource.NODE,
+    **WAKING_RESOURCES,
+}
+
+
+class Scheduler:
+    """All profiles of one kube-scheduler, with their queue and cache."""
+
+    def __init__(
+        self,
+        config: KubeSchedulerConfiguration,
+        *,
+        clock: Clock,
+        random: RandomSource,
+        listers: Listers,
+        features: FeatureGates,
+        registry: Mapping[str, PluginEntry] | None = None,
+        observer: Observer | None = None,
+        full: bool = False,
+        metrics: Recorder | None = None,
+        filter_tap: FilterTap | None = None,
+        device_classes: DeviceClassResolver | None = None,
+    ) -> None:
+        self.config = config
+        self.clock, self.random, self.features = clock, random, features
+        self.observer, self.metrics, self.full = observer, metrics, full
+        self.pods = listers.lister(PODS)
+        self.cache = SchedulerCache()
+        self.on_the_way = PodsOnTheWay()
+        self.outbox = Outbox(clock, self._between_cycles)
+        self.bindings: dict[str, Binding] = {}
+        self.extenders = build_extenders(config.extenders, listers.lister(NODES))
+        self.percentage_of_nodes_to_score = config.percentage_of_nodes_to_score or 0
+        self.nominates_before_binding = features.enabled("NominatedNodeNameForExpectation")
+        self.next_start_node_index = 0
+        self.scheduling_cycle = 0
+        self.revision = 0
+        self._last_event_ns = 0
+        self._in_cycle = False
+        self._deferred: deque[Callable[[], None]] = deque()
+        services = Services(
+            features=features,
+            clock=clock,
+            random=random,
+            table=self.cache.table,
+            listers=listers,
+            on_the_way=self.on_the_way,
+            extenders=self.extenders,
+            activate=self._activate,
+            send_event=self.send_event,
+            filter_tap=filter_tap,
+            device_classes=device_classes,
+        )
+        self.profiles = build_profiles(config, IN_TREE if registry is None else {**IN_TREE, **registry}, services)
+        queue_profiles = {name: self._queue_profile(framework) for name, framework in self.profiles.items()}
+        self.queue = SchedulingQueue(self._queue_environment(queue_profiles))
+        services.nominator = self.queue.nominator
+        self.handlers = EventHandlers(self.cache, self.queue, queue_profiles, features, self._reject_waiting_pod)
+
+    def _queue_profile(self, framework: Framework) -> QueueProfile:
+        hints = hint_map_of(framework.plugins, self.features, has_extenders=bool(self.extenders))
+        return QueueProfile(framework.points["pre_enqueue"], hints)
+
+    def _queue_environment(self, profiles: Mapping[str, QueueProfile]) -> QueueEnvironment:
+        config = self.config
+        assert config.pod_initial_backoff_seconds is not None
+        assert config.pod_max_backoff_seconds is not None
+        first = self.profiles[config.profiles[0].scheduler_name or ""]
+        return QueueEnvironment(
+            clock=self.clock,
+            sort_key=first.points["queue_sort"][0].sort_key,
+            profiles=profiles,
+            features=self.features,
+            settings=QueueSettings(
+                config.pod_initial_backoff_seconds * SECOND_NS, config.pod_max_backoff_seconds * SECOND_NS
+            ),
+            pods=self.pods,
+            observer=self.observer,
+        )
+
+    # --- The part ---
+
+    def resources(self) -> tuple[str, ...]:
+        """Return the resources whose events `handle` must get."""
+        return self.handlers.resources()
+
+    def start(self) -> None:
+        """Begin the queue's periodic flushes."""
+        self.queue.start()
+
+    def handle(self, event: WatchEvent) -> None:
+        """Take a change of the cluster."""
+        self.revision = max(self.revision, event.object.revision)
+        self.handlers.handle(event)
+        self.outbox.happened(_EVENT_RESOURCES[event.object.resource])
+
+    def ready(self) -> bool:
+        """See client.effects.Part."""
+        return bool(self.outbox) or (not self._in_cycle and self.queue.has_ready())
+
+    def step(self) -> Sequence[Effect]:
+        """Try the next pod."""
+        if not self._in_cycle:
+            queued = self.queue.pop()
+            if queued is not None:
+                self._schedule(queued)
+        return self.outbox.drain()
+
+    def attempt(self, pod: PodInfo) -> Sequence[Effect]:
+        """Try a given pod now, wherever it waits; nothing happens when it is gated or unknown."""
+        assert not self._in_cycle, "a cycle is under way"
+        queued = self.queue.pop_specific(pod)
+        if queued is not None:
+            self._schedule(queued)
+        return self.outbox.drain()
+
+    def complete(self, effect: Effect, outcome: object) -> Sequence[Effect]:
+        """See client.effects.Part."""
+        self.outbox.complete(effect, outcome)
+        return self.outbox.drain()
+
+    # --- Cycles ---
+
+    def _schedule(self, queued: QueuedPodInfo) -> None:
+        self.scheduling_cycle += 1
+        pod = queued.pod
+        framework = self.profiles.get(pod.pod.spec.scheduler_name)
+        if framework is None or self._is_skipped(framework, pod):
+            self.queue.done(pod.uid)
+            return
+        attempt = Attempt(self, framework, queued)
+        self._in_cycle = True
+        self._advance(attempt, attempt.run(), None)
+
+    def _is_skipped(self, framework: Framework, pod: PodInfo) -> bool:
+        """Whether the pod is being deleted, or is on its way to a node already."""
+        if pod.pod.metadata.deletion_timestamp:
+            note = f"skip schedule deleting pod: {pod.key}"
+            self.send_event(pod, None, "Warning", "FailedScheduling", "Scheduling", note, framework.profile_name)
+            return True
+        return self.cache.is_assumed(pod.uid)
+
+    def _advance(self, attempt: Attempt, steps: Cycle, answers: Answers | None) -> None:
+        try:
+            requests = next(steps) if answers is None else steps.send(answers)
+        except StopIteration as end:
+            self._end_cycle(attempt, end.value)
+            return
+        self.handlers.hold()
+        self.outbox.ask(requests, lambda found: self._advance(attempt, steps, found), in_cycle=True)
+
+    def _end_cycle(self, attempt: Attempt, outcome: Outcome) -> None:
+        framework, record = attempt.framework, attempt.record
+        if isinstance(outcome, Assignment):
+            self._tell(record)
+            self._begin_binding(attempt, outcome)
+        else:
+            handle_failure(self, framework, attempt.queued, outcome, attempt.started_ns, record)
+            self._tell(record)
+        self._in_cycle = False
+        self.handlers.release()
+        while self._deferred and not self._in_cycle:
+            self._deferred.popleft()()
+
+    def _tell(self, record: CycleRecord | None) -> None:
+        if record is not None and self.observer is not None:
+            self.observer.cycle(record)
+
+    def _begin_binding(self, attempt: Attempt, assignment: Assignment) -> None:
+        if assignment.waits:
+            waiting = WaitingPod(assignment.pod, assignment.waits, self.clock)
+            self.on_the_way.waiting[assignment.pod.uid] = waiting
+        self.activate_pods_of(attempt.state)
+        binding = Binding(
+            self,
+            attempt.framework,
+            attempt.queued,
+            assignment.pod,
+            assignment.node,
+            attempt.state,
+            attempt.started_ns,
+        )
+        binding.start()
+
+    def _between_cycles(self, callback: Callable[[], None]) -> None:
+        if self._in_cycle:
+            self._deferred.append(callback)
+        else:
+            callback()
+
+    # --- What cycles, bindings and plugins ask for ---
+
+    def unreserve_and_forget(self, framework: Framework, state: CycleState, pod: PodInfo, node_name: str) -> bool:
+        """Take back an assumption; False when the cache knows the pod differently."""
+        framework.run_unreserve(state, pod, node_name)
+        try:
+            self.cache.forget_pod(pod)
+        except AssumeError:
+            return False
+        return True
+
+    def activate_pods_of(self, state: CycleState) -> None:
+        """Move the pods that plugins asked for to the active queue."""
+        if state.pods_to_activate:
+            self.queue.activate(state.pods_to_activate)
+            state.pods_to_activate = []
+
+    def start_background(self, plugin: object, state: CycleState, pod: PodInfo, work: Work) -> None:
+        """Carry out work that no cycle waits for."""
+        Job(self.outbox, plugin, state, pod, "", lambda _: None).start(work)
+
+    def send_event(
+        self,
+        regarding: PodInfo,
+        related: PodInfo | None,
+        type_: str,
+        reason: str,
+        action: str,
+        note: str,
+        controller: str,
+    ) -> None:
+        """Send an event; no two have the same time, since the time is part of their names."""
+        now_ns = self._last_event_ns = max(self.clock.now_ns(), self._last_event_ns + 1)
+        self.outbox.write(event_write(regarding, related, type_, reason, action, note, controller, now_ns))
+
+    def _activate(self, pods: Iterable[PodInfo]) -> None:
+        self.queue.activate(pods)
+
+    def _reject_waiting_pod(self, pod: PodInfo) -> bool:
+        waiting = self.on_the_way.waiting.get(pod.uid)
+        return waiting is not None and waiting.reject("", "removed")
