@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum, IntEnum, IntFlag
+from enum import IntEnum, IntFlag, StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class ActionType(IntFlag):
     ALL = (1 << 13) - 1
 
 
-class EventResource(Enum):
+class EventResource(StrEnum):
     """Kinds of objects whose changes matter; the values are upstream's texts."""
 
     POD = "Pod"

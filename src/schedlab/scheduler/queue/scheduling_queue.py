@@ -401,7 +401,7 @@ class SchedulingQueue:
         """Set timers for what there is to flush now."""
         if self._flusher is None:
             return
-        self._flusher.backoff.want(self._backing_off.next_expiration_ns())
+        self._flusher.backoff.want(self._backing_off.next_expiration_ns() if self._backing_off else None)
         oldest_ns = self._unschedulable.oldest_ns
         if oldest_ns is None:
             self._flusher.leftover.stop()
