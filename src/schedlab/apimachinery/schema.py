@@ -131,32 +131,38 @@ class Map(Type):
 class List(Type):
     """An array; `keys` are the fields that tell the elements of a `map` list apart."""
 
-    __slots__ = ("element", "keys", "list_type")
+    __slots__ = ("_key_defaults", "element", "keys", "list_type")
 
     def __init__(self, element: Type, go: str, list_type: ListType = "atomic", keys: Sequence[str] = ()) -> None:
         super().__init__(go)
         self.element = element
         self.list_type: ListType = list_type
         self.keys = tuple(sorted(keys))
+        self._key_defaults: tuple[tuple[str, Any], ...] | None = None
 
     @property
     def key_defaults(self) -> tuple[tuple[str, Any], ...]:
         """Per key field its value where an element leaves it out; None when there is no such value."""
-        element = self.element
-        assert isinstance(element, Struct)
-        return tuple((key, element.fields[key].key_default if key in element.fields else None) for key in self.keys)
+        if self._key_defaults is None:
+            element = self.element
+            assert isinstance(element, Struct)
+            self._key_defaults = tuple(
+                (key, element.fields[key].key_default if key in element.fields else None) for key in self.keys
+            )
+        return self._key_defaults
 
 
 class Field:
     """One field of a struct."""
 
     __slots__ = (
+        "always_written",
         "default",
+        "drops_empty",
         "embedded",
         "merge_key",
         "name",
         "omit_empty",
-        "omit_zero",
         "pointer",
         "strategies",
         "type",
@@ -167,27 +173,16 @@ class Field:
         self.type = type
         self.pointer = "p" in source
         self.omit_empty = "o" in source
-        self.omit_zero = "z" in source
         #: Go names of the structs that the field is embedded through, joined by dots.
         self.embedded: str = source.get("e", "")
         #: Strategic merge patch: merge, replace, retainKeys.
         self.strategies: tuple[str, ...] = tuple(source.get("s", ()))
         self.merge_key: str = source.get("k", "")
         self.default: Any = source.get("d")
-
-    @property
-    def always_written(self) -> bool:
-        """Whether Go writes the field even when it was never set."""
-        if not self.omit_empty:
-            return True
-        if self.pointer or self.omit_zero:
-            return False
-        return isinstance(self.type, Struct) or (isinstance(self.type, Scalar) and self.type.is_go_struct)
-
-    @property
-    def drops_empty(self) -> bool:
-        """Whether an empty value (zero, "", [], {}) is left out, not only null."""
-        return self.omit_empty and not self.pointer
+        #: Whether Go writes the field even when it was never set: `omitempty` does not hold for structs.
+        self.always_written = not self.omit_empty or (_is_go_struct(type) and not self.pointer and "z" not in source)
+        #: Whether an empty value (zero, "", [], {}) is left out, not only null.
+        self.drops_empty = self.omit_empty and not self.pointer
 
     @property
     def key_default(self) -> Any:
@@ -201,6 +196,10 @@ class Field:
     def empty(self) -> Any:
         """Wire form of the field when it was never set."""
         return None if self.pointer else self.type.empty()
+
+
+def _is_go_struct(type: Type) -> bool:
+    return isinstance(type, Struct) or (isinstance(type, Scalar) and type.is_go_struct)
 
 
 class Struct(Type):
