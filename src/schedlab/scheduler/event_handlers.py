@@ -226,8 +226,7 @@ class EventHandlers:
     def _give_up_assumed(self, pod: PodInfo) -> None:
         """Free what a pod holds that is on its way to a node and being deleted; its binding fails by itself."""
         assumed = self._cache.pod(pod.uid)
-        if assumed is None:
-            return
+        assert assumed is not None, f"{pod.key} is assumed but not cached"
         if not self._reject_waiting_pod(assumed):
             self._cache.forget_pod(assumed)
         self._queue.move_all(ASSIGNED_POD_DELETE, assumed.pod, None)

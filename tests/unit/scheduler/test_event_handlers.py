@@ -135,6 +135,7 @@ class TestPendingPods:
 
     def test_pod_of_another_scheduler_counts_once_it_is_bound(self) -> None:
         world = make_world()
+        world.delete(world.add("pods", "q", {"spec": {"schedulerName": "another"}}))
         pod = world.add("pods", "p", {"spec": {"schedulerName": "another"}})
         pod = world.update(pod, {"spec": {"schedulerName": "another"}, "metadata": {"labels": {"a": "b"}}})
         assert world.bench.places() == {"unschedulable": ["waiter"]}

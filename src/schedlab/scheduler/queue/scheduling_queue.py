@@ -275,9 +275,7 @@ class SchedulingQueue:
     ) -> tuple[Strategy, tuple[HintAnswer, ...]]:
         """Ask the plugins that turned the pod down whether the event may help."""
         answers: tuple[HintAnswer, ...] = ()
-        if not queued.rejectors:
-            strategy = Strategy.AFTER_BACKOFF
-        elif is_wildcard(event):
+        if is_wildcard(event):
             meant = new is None or (isinstance(new, Pod) and new.metadata.uid == queued.pod.uid)
             strategy = Strategy.AFTER_BACKOFF if meant else Strategy.SKIP
         else:
@@ -418,10 +416,6 @@ class SchedulingQueue:
     def _find_pod(self, key: str) -> PodInfo | None:
         queued = self.find(key)
         return queued.pod if queued is not None else None
-
-    def is_in_flight(self, uid: str) -> bool:
-        """Whether the pod was popped and is not done."""
-        return uid in self._in_flight
 
     def contents(self) -> QueueContents:
         """Return who is where."""

@@ -129,7 +129,7 @@ class UnschedulablePods:
         assert len(self) == sum(map(len, self._groups.values())), "places and groups differ"
         for queued in self:
             assert self._places[queued.key][0] == Group.of(queued), f"{queued.key} was changed without being put again"
-            assert queued.gated or queued.rejectors, f"{queued.key} waits for no event"
+            assert queued.rejectors, f"{queued.key} waits for no event"
         oldest_ns = min((queued.timestamp_ns for queued in self), default=None)
         assert (oldest_ns is None) == (self._oldest_ns is None), "the oldest pod is not known"
         assert (self._oldest_ns or 0) <= (oldest_ns or 0), "a pod is older than the oldest"

@@ -310,6 +310,16 @@ class TestGates:
         assert bench.moves.take() == [("p", "gated", "NodeAdd")]
         bench.queue.validate()
 
+    def test_pod_that_is_active_already_is_not_gated(self) -> None:
+        gate = Gate("Gate")
+        bench = make_bench(gate)
+        bench.queue.add(make_pod("p"))
+        gate.closed_for.add("p")
+        bench.queue.add(make_pod("p"))
+        bench.queue.validate()
+
+        assert bench.places() == {"active": ["p"]}
+
     @pytest.mark.parametrize(("pops_early", "place"), [(True, "active"), (False, "gated")])
     def test_gates_count_before_backoff_or_after_it(self, pops_early: bool, place: str) -> None:  # noqa: FBT001
         """Pods that may be popped during backoff have been asked about before; others are asked when it is over."""

@@ -100,5 +100,6 @@ def test_stopped_queue_leaves_no_timer() -> None:
     bench.fail()
     assert bench.clock.next_ns() is not None
     bench.queue.stop()
+    bench.queue.stop()
 
     assert bench.clock.next_ns() is None

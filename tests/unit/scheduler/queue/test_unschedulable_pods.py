@@ -7,7 +7,7 @@ from tests.unit.scheduler.queue.builders import make_pod
 
 def queued(name: str, *plugins: str, at: int = 0, gate: str = "") -> QueuedPodInfo:
     pod = QueuedPodInfo(make_pod(name), at)
-    pod.set_rejectors(plugins)
+    pod.set_rejectors([*plugins, gate] if gate else plugins)
     pod.gating_plugin = gate
     return pod
 
