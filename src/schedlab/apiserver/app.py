@@ -1,0 +1,275 @@
+"""The API server as an ASGI application: what happens to every request, in this order.
+
+    Host and Origin ─► who asks ─► whom they speak for ─► may they ─► route ─► handler ─► answer
+         403             401            403                  403       404, 405 …
+
+Mirrors: DefaultBuildHandlerChain in staging/src/k8s.io/apiserver/pkg/server/config.go (v1.36)
+Differs: no priority and fairness: requests take so little time that none has to queue; the headers that tell of it are
+sent all the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+from urllib.parse import urlsplit
+
+from schedlab.apimachinery.errors import Forbidden, StatusError, new_bad_request, new_forbidden, new_internal_error
+from schedlab.apimachinery.gvk import GroupResource
+from schedlab.apiserver import authorization
+from schedlab.apiserver.answers import (
+    Answer,
+    Receive,
+    Scope,
+    Send,
+    accepts_gzip,
+    compress,
+    compress_pieces,
+    error_answer,
+    page_not_found,
+)
+from schedlab.apiserver.authentication import Authenticator, read_impersonation
+from schedlab.apiserver.authorization import Authorizer, BasicAuthorizer
+from schedlab.apiserver.discovery import Discovery
+from schedlab.apiserver.endpoints import Endpoints, OpenAPI
+from schedlab.apiserver.health import Health
+from schedlab.apiserver.negotiation import PLAIN
+from schedlab.apiserver.reading import ReadHandlers
+from schedlab.apiserver.request import ClientGone, Request
+from schedlab.apiserver.request_info import RequestInfo
+from schedlab.apiserver.results import Pieces
+from schedlab.apiserver.routing import Route, Router
+from schedlab.apiserver.subresources import SubresourceHandlers
+from schedlab.apiserver.warnings import warning_headers
+from schedlab.apiserver.watching import WatchStream
+from schedlab.apiserver.writing import WriteHandlers
+from schedlab.registry.registry import Registry
+
+_log = logging.getLogger("schedlab.apiserver")
+
+Result: TypeAlias = Answer | Pieces | WatchStream
+Handler: TypeAlias = Callable[[Route, Request], Awaitable[Result]]
+
+#: What kube-apiserver tells of the flow that served a request; here it is always the same one.
+_FLOW_HEADERS: Final = (
+    (b"x-kubernetes-pf-flowschema-uid", b"5fe5fa4a-7f0e-4ae1-9d19-0b1a7d3c7c01"),
+    (b"x-kubernetes-pf-prioritylevel-uid", b"7a8f3a45-95bb-43a1-a4d6-0f3a0d9b7c02"),
+)
+_NO_STORE: Final = (b"cache-control", b"no-cache, private")
+_NO_SNIFF: Final = (b"x-content-type-options", b"nosniff")
+_BODILESS: Final = frozenset((204, 304))
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a server is reached and by whom.
+
+    `hosts` are the names it may be called by; None is any name. `origins` are web sites whose pages may call it.
+    """
+
+    address: str = "127.0.0.1:3131"
+    hosts: frozenset[str] | None = None
+    origins: frozenset[str] = frozenset()
+
+
+class APIServer:
+    """The ASGI application."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        authenticator: Authenticator,
+        settings: Settings | None = None,
+        *,
+        authorizer: Authorizer | None = None,
+        openapi: OpenAPI | None = None,
+    ) -> None:
+        self._settings = Settings() if settings is None else settings
+        self._authenticator = authenticator
+        self._authorizer: Authorizer = BasicAuthorizer() if authorizer is None else authorizer
+        resources = registry.resources
+        self._router = Router(registry.resource(entry.full_name) for entry in resources)
+        self._reading = ReadHandlers(registry)
+        writing = WriteHandlers(registry, self._reading)
+        self._subresources = SubresourceHandlers(registry)
+        self._handlers: dict[str, Handler] = {
+            "get": self._reading.get,
+            "list": self._reading.list_or_watch,
+            "create": writing.create,
+            "update": writing.update,
+            "patch": writing.patch,
+            "delete": writing.delete,
+            "deletecollection": writing.delete_collection,
+        }
+        self._stopping = False
+        health = Health(lambda: self._stopping)
+        self._endpoints = Endpoints(Discovery(resources, self._settings.address), health, openapi)
+
+    # --- stopping ----------------------------------------------------------------------------------------------------
+
+    @property
+    def stopping(self) -> bool:
+        return self._stopping
+
+    def stop(self) -> None:
+        """End all watches and report not to be ready; requests in flight are finished."""
+        self._stopping = True
+        for stream in tuple(self._reading.streams):
+            stream.end()
+
+    # --- requests ----------------------------------------------------------------------------------------------------
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        audit_id = _audit_id(scope)
+        try:
+            request = Request(scope, receive)
+        except ValueError as error:
+            await _send(send, error_answer(new_bad_request(str(error)), PLAIN), [audit_id, _NO_STORE], scope["method"])
+            return
+        headers = [audit_id, _NO_STORE]
+        try:
+            result = await self._serve(request, headers)
+        except StatusError as error:
+            result = self._refusal(request, error)
+        except ClientGone:
+            return
+        except Exception:  # noqa: BLE001 - a bug of ours must not end the connection without a word; it is logged with its story
+            _log.exception("%s %s failed", request.method, request.path)
+            result = error_answer(_internal_error(), request.error_form())
+        await self._reply(request, result, headers, send)
+
+    async def _serve(self, request: Request, headers: list[tuple[bytes, bytes]]) -> Result:
+        self._check_site(request)
+        if request.method == "OPTIONS" and b"origin" in request.headers and self._settings.origins:
+            return Answer(204, content_type=b"")
+        self._authenticate(request)
+        headers += _FLOW_HEADERS
+        info = request.info
+        verdict = self._authorizer.authorize(request.user, info)
+        if not verdict.allowed:
+            headers.append(_NO_SNIFF)
+            raise authorization.forbidden(request.user, info, verdict.reason)
+        if not info.is_resource:
+            return self._endpoints.answer(request)
+        route = self._router.find(request)
+        if route is None:
+            return page_not_found()
+        handler = self._subresources.find(route) or self._handlers[route.verb]
+        return await handler(route, request)
+
+    def _check_site(self, request: Request) -> None:
+        """Keep out pages of other sites, and names of this machine that somebody else's DNS has made up."""
+        hosts = self._settings.hosts
+        if hosts is not None and urlsplit(f"//{request.header(b'host')}").hostname not in hosts:
+            raise _forbidden_site(f"the server is not called {request.header(b'host')!r}")
+        origin = request.headers.get(b"origin")
+        if origin is None or origin.decode("latin-1") in self._settings.origins:
+            return
+        if urlsplit(origin.decode("latin-1")).netloc != request.header(b"host"):
+            raise _forbidden_site(f"pages of {origin.decode('latin-1')!r} may not use this server")
+
+    def _authenticate(self, request: Request) -> None:
+        """Say who asks, and whom they speak for."""
+        request.user = self._authenticator.authenticate(request.headers.get(b"authorization"), request.peer)
+        impersonation = read_impersonation(request.scope["headers"])
+        if impersonation is None:
+            return
+        for resource, group, name, namespace, subresource in impersonation.targets:
+            wanted = RequestInfo(request.path, "impersonate", True, group, "", namespace, resource, subresource, name)
+            verdict = self._authorizer.authorize(request.user, wanted)
+            if not verdict.allowed:
+                raise authorization.forbidden(request.user, wanted, verdict.reason)
+        request.user = impersonation.user
+
+    def _refusal(self, request: Request, error: StatusError) -> Answer:
+        answer = error_answer(error, request.error_form())
+        if error.code == 413:
+            # The rest of the body is not read, so that nothing can follow it on this connection.
+            answer.headers.append((b"connection", b"close"))
+        return answer
+
+    # --- answers -----------------------------------------------------------------------------------------------------
+
+    async def _reply(self, request: Request, result: Result, headers: list[tuple[bytes, bytes]], send: Send) -> None:
+        headers += warning_headers(request.warnings)
+        headers += self._cross_origin(request)
+        if isinstance(result, WatchStream):
+            headers.append((b"content-type", b"application/json"))
+            await result.run(headers, request.receive, send)
+            return
+        if isinstance(result, Pieces):
+            await _send_pieces(request, result, headers, send)
+            return
+        if accepts_gzip(request.headers.get(b"accept-encoding")):
+            await compress(result)
+        await _send(send, result, headers, request.method)
+
+    def _cross_origin(self, request: Request) -> list[tuple[bytes, bytes]]:
+        """Tell browsers that a page of another site may read the answer, when it may."""
+        origin = request.headers.get(b"origin")
+        if origin is None or origin.decode("latin-1") not in self._settings.origins:
+            return []
+        return [
+            (b"access-control-allow-origin", origin),
+            (b"access-control-allow-credentials", b"true"),
+            (b"access-control-allow-methods", b"POST, GET, OPTIONS, PUT, DELETE, PATCH"),
+            (
+                b"access-control-allow-headers",
+                b"Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With",
+            ),
+            (b"access-control-expose-headers", b"Date, Warning"),
+        ]
+
+
+async def _send(send: Send, answer: Answer, headers: list[tuple[bytes, bytes]], method: str) -> None:
+    if answer.headers:
+        if any(name == b"cache-control" for name, _ in answer.headers):
+            headers = [header for header in headers if header != _NO_STORE]
+        headers = [*headers, *answer.headers]
+    if answer.content_type:
+        headers.append((b"content-type", answer.content_type))
+    if answer.status not in _BODILESS:
+        headers.append((b"content-length", str(len(answer.body)).encode()))
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if method == "HEAD" else answer.body, "more_body": False})
+
+
+async def _send_pieces(request: Request, pieces: Pieces, headers: list[tuple[bytes, bytes]], send: Send) -> None:
+    headers.append((b"content-type", pieces.content_type))
+    body = pieces.body
+    if accepts_gzip(request.headers.get(b"accept-encoding")):
+        headers += [(b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding")]
+        compressed = compress_pieces(body)
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        async for piece in compressed:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+    else:
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        for piece in body:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await asyncio.sleep(0)
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _audit_id(scope: Scope) -> tuple[bytes, bytes]:
+    """Name the request as its client does, or else anew."""
+    for name, value in scope["headers"]:
+        if name == b"audit-id" and value:
+            return name, value
+    return b"audit-id", str(uuid.uuid4()).encode()
+
+
+def _forbidden_site(reason: str) -> Forbidden:
+    return new_forbidden(GroupResource("", ""), "", reason)
+
+
+def _internal_error() -> StatusError:
+    """The answer to a bug of ours; its story is in the log."""
+    return new_internal_error("the server has failed to answer this request; its log says why")

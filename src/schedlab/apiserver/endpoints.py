@@ -1,0 +1,193 @@
+"""What is served besides resources: discovery, OpenAPI, version, health, the list of paths.
+
+Mirrors: staging/src/k8s.io/apiserver/pkg/server/routes, server/routes/{index,version}.go, endpoints/discovery (v1.36)
+Differs: no profiling, no flags and no log levels to look at.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping
+from typing import Final, Protocol
+
+import orjson
+
+from schedlab.apimachinery.gvk import GroupVersion
+from schedlab.apimachinery.version import KUBERNETES_MAJOR, KUBERNETES_MINOR, KUBERNETES_VERSION
+from schedlab.apiserver.answers import Answer, object_answer, page_not_found, text_answer
+from schedlab.apiserver.discovery import Discovery, aggregated_content_type, aggregated_version
+from schedlab.apiserver.health import CHECKS, Health
+from schedlab.apiserver.negotiation import MEDIA_TYPES, check_route, discovery_target
+from schedlab.apiserver.request import Request
+from schedlab.apiserver.routing import method_not_allowed, not_found
+
+_VERSION: Final = {
+    "major": KUBERNETES_MAJOR,
+    "minor": KUBERNETES_MINOR,
+    "emulationMajor": KUBERNETES_MAJOR,
+    "emulationMinor": KUBERNETES_MINOR,
+    "minCompatibilityMajor": KUBERNETES_MAJOR,
+    "minCompatibilityMinor": str(int(KUBERNETES_MINOR) - 1),
+    "gitVersion": KUBERNETES_VERSION,
+    "gitCommit": "",
+    "gitTreeState": "clean",
+    "buildDate": "2026-01-01T00:00:00Z",
+    "goVersion": "go1.26",
+    "compiler": "gc",
+    "platform": f"{platform.system().lower()}/{platform.machine().replace('x86_64', 'amd64').replace('aarch64', 'arm64')}",
+}
+_DOCUMENTS: Final = "/openapi/v3/"
+
+
+class OpenAPI(Protocol):
+    """The OpenAPI documents of the served resources."""
+
+    def index(self) -> bytes:
+        """The index of /openapi/v3."""
+
+    def document(self, path: str) -> tuple[bytes, str] | None:
+        """One document of version 3, with its hash; None when there is none."""
+
+    def legacy(self) -> bytes:
+        """The whole document of version 2."""
+
+
+class Endpoints:
+    """Answers requests for paths outside the resources."""
+
+    def __init__(self, discovery: Discovery, health: Health, openapi: OpenAPI | None = None) -> None:
+        self._discovery = discovery
+        self._health = health
+        self._openapi = openapi
+        self._exact: Mapping[str, Callable[[Request], Answer]] = {
+            "/": self._index,
+            "/api": self._core,
+            "/apis": self._groups,
+            "/version": self._version,
+            "/openapi/v2": self._openapi_v2,
+            "/openapi/v3": self._openapi_index,
+        }
+
+    def answer(self, request: Request) -> Answer:
+        """Answer a path that is not one of a resource; raises StatusError."""
+        path = request.path
+        handler = self._exact.get(path.rstrip("/") or "/")
+        # A trailing slash is nothing to go-restful, but a different path to everything else.
+        if handler is not None and (path == "/" or not path.endswith("/") or path[1:-1] in ("api", "apis", "version")):
+            return handler(request)
+        first = path.strip("/").partition("/")[0]
+        if path.startswith("/api/") or first == "version":
+            return self._versions_below(request)
+        if path.startswith("/apis/"):
+            return self._groups_below(request)
+        if path.startswith(_DOCUMENTS):
+            return self._openapi_document(request)
+        if first in CHECKS:
+            return self._health_answer(request)
+        return page_not_found()
+
+    # --- discovery ---------------------------------------------------------------------------------------------------
+
+    def _core(self, request: Request) -> Answer:
+        _check_get(request)
+        return self._aggregated(request, core=True) or _document(request, self._discovery.core_versions())
+
+    def _groups(self, request: Request) -> Answer:
+        _check_get(request)
+        return self._aggregated(request, core=False) or _document(request, self._discovery.groups())
+
+    def _aggregated(self, request: Request, *, core: bool) -> Answer | None:
+        target = discovery_target(request.accept)
+        version = None if target is None else aggregated_version(target.group, target.version, target.kind)
+        if version is None:
+            return None
+        body, tag = self._discovery.aggregated(version, core=core)
+        headers = [(b"etag", tag), (b"vary", b"Accept"), (b"cache-control", b"public")]
+        if request.headers.get(b"if-none-match") == tag:
+            return Answer(304, headers=headers, content_type=b"")
+        return Answer(200, body, aggregated_content_type(version).encode(), headers)
+
+    def _versions_below(self, request: Request) -> Answer:
+        """Answer /api/VERSION."""
+        prefix, *parts = request.path.strip("/").split("/")
+        found = (
+            self._discovery.resource_list(GroupVersion("", parts[0])) if prefix == "api" and len(parts) == 1 else None
+        )
+        if found is None:
+            raise not_found()
+        _check_get(request)
+        return _document(request, found)
+
+    def _groups_below(self, request: Request) -> Answer:
+        """Answer /apis/GROUP and /apis/GROUP/VERSION."""
+        _, group, *rest = request.path.strip("/").split("/")
+        own = self._discovery.group(group)
+        if own is None:
+            return page_not_found()
+        found = self._discovery.resource_list(GroupVersion(group, rest[0])) if len(rest) == 1 else None
+        if rest and found is None:
+            raise not_found()
+        _check_get(request)
+        return _document(request, own if found is None else found)
+
+    # --- OpenAPI -----------------------------------------------------------------------------------------------------
+
+    def _openapi_index(self, _request: Request) -> Answer:
+        if self._openapi is None:
+            return page_not_found()
+        return Answer(200, self._openapi.index(), b"text/plain; charset=utf-8")
+
+    def _openapi_document(self, request: Request) -> Answer:
+        found = None if self._openapi is None else self._openapi.document(request.path.removeprefix(_DOCUMENTS))
+        if found is None:
+            return page_not_found()
+        body, digest = found
+        tag = f'"{digest}"'.encode()
+        headers = [(b"etag", tag), (b"vary", b"Accept")]
+        wanted = request.query.get("hash", ("",))[0]
+        if wanted == digest:
+            # The path with this hash will always have this content.
+            headers += [(b"cache-control", b"public, immutable"), (b"expires", b"Thu, 31 Dec 2099 00:00:00 GMT")]
+        elif wanted:
+            location = f"{request.path}?hash={digest}".encode()
+            return Answer(301, headers=[(b"location", location)], content_type=b"")
+        if request.headers.get(b"if-none-match") == tag:
+            return Answer(304, headers=headers, content_type=b"")
+        return Answer(200, body, headers=headers)
+
+    def _openapi_v2(self, _request: Request) -> Answer:
+        if self._openapi is None:
+            return page_not_found()
+        return Answer(200, self._openapi.legacy())
+
+    # --- the rest ----------------------------------------------------------------------------------------------------
+
+    def _version(self, request: Request) -> Answer:
+        _check_get(request)
+        return Answer(200, orjson.dumps(_VERSION, option=orjson.OPT_INDENT_2))
+
+    def _health_answer(self, request: Request) -> Answer:
+        found = self._health.answer(request.path, request.query)
+        return page_not_found() if found is None else text_answer(found.text, found.status)
+
+    def _index(self, request: Request) -> Answer:
+        """List the paths, for people."""
+        resources = self._discovery.resources
+        paths = {"/api", "/apis", "/version", "/openapi/v2", "/openapi/v3"}
+        for version in resources.group_versions():
+            paths.add(f"/apis/{version.group}/{version.version}" if version.group else f"/api/{version.version}")
+            if version.group:
+                paths.add(f"/apis/{version.group}")
+        for endpoint, checks in CHECKS.items():
+            paths.update((f"/{endpoint}", *(f"/{endpoint}/{check}" for check in checks)))
+        return _document(request, {"paths": sorted(paths)})
+
+
+def _check_get(request: Request) -> None:
+    if request.method != "GET":
+        raise method_not_allowed()
+    check_route(request.accept, MEDIA_TYPES)
+
+
+def _document(request: Request, document: Mapping[str, object]) -> Answer:
+    return object_answer(orjson.dumps(document), request.fixed_form())

@@ -1,0 +1,63 @@
+"""Handlers of what lies below objects and is not a part of them: binding, logs, connections.
+
+`status` and its like are parts of the object; reading and writing them is `reading` and `writing` with a name.
+
+Mirrors: pkg/registry/core/pod/rest, pkg/registry/core/pod/storage (v1.36)
+Differs: simulated containers cannot be attached to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeAlias
+
+from schedlab.apimachinery.errors import StatusError, new_bad_request, new_status
+from schedlab.apiserver import results
+from schedlab.apiserver.answers import Answer
+from schedlab.apiserver.durability import settle
+from schedlab.apiserver.negotiation import body_media_type
+from schedlab.apiserver.options import read_write_options
+from schedlab.apiserver.request import Request
+from schedlab.apiserver.routing import Route
+from schedlab.apiserver.writing import decode_checked, schema_of
+from schedlab.registry.registry import Registry
+
+SubresourceHandler: TypeAlias = Callable[[Route, Request], Awaitable[Answer]]
+
+_CONNECTIONS: Final = ("attach", "exec", "portforward", "proxy")
+
+
+class SubresourceHandlers:
+    """Answers requests for subresources that need more than the object itself."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._handlers: dict[tuple[str, str], SubresourceHandler] = {("binding", "create"): self._bind}
+
+    def find(self, route: Route) -> SubresourceHandler | None:
+        """Return the handler of a subresource, None for those that are parts of their object."""
+        if route.sub is None:
+            return None
+        if route.sub.name in _CONNECTIONS:
+            return self._refuse_connection
+        return self._handlers.get((route.sub.name, route.verb))
+
+    async def _bind(self, route: Route, request: Request) -> Answer:
+        """Put a pod onto a node."""
+        form = request.output_form()
+        media_type = body_media_type(request.content_type)
+        text = await request.body()
+        options = read_write_options(request, "CreateOptions")
+        assert route.sub is not None, "a binding lies below a pod"
+        decoded = decode_checked(text, media_type, route.sub.gvk, schema_of(route), options)
+        info = request.info
+        status = self._registry.bind(info.name, decoded.object, info.namespace, options)
+        await settle(self._registry, self._registry.revision)
+        return results.status_answer(status, form, 201)
+
+    async def _refuse_connection(self, route: Route, request: Request) -> Answer:
+        assert route.sub is not None, "a connection goes to a subresource"
+        if "dryRun" in request.query:
+            raise new_bad_request("dryRun is not supported")
+        message = f"{route.sub.name} is not possible: the containers of a simulated cluster do not run"
+        raise StatusError(new_status("Failure", code=501, reason="NotImplemented", message=message))

@@ -1,0 +1,160 @@
+"""Handlers that write: create, update, patch, delete, delete a collection.
+
+Mirrors: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update,patch,delete}.go (v1.36)
+Differs: nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from schedlab.apimachinery import body as bodies
+from schedlab.apimachinery import strict
+from schedlab.apimachinery.body import Body
+from schedlab.apimachinery.errors import new_unsupported_media_type
+from schedlab.apimachinery.gvk import GroupVersionKind
+from schedlab.apimachinery.patch.request import MEDIA_TYPES as PATCH_KINDS
+from schedlab.apimachinery.schema import Struct, builtin
+from schedlab.apiserver import results
+from schedlab.apiserver.answers import Answer
+from schedlab.apiserver.decoding import decode_request_body, strict_warnings
+from schedlab.apiserver.durability import settle
+from schedlab.apiserver.negotiation import PATCH_TYPES, Form, body_media_type
+from schedlab.apiserver.options import read_delete_query, read_list_query, read_write_options, to_delete_options
+from schedlab.apiserver.reading import ReadHandlers
+from schedlab.apiserver.request import Request
+from schedlab.apiserver.results import Pieces
+from schedlab.apiserver.routing import Route
+from schedlab.registry.registry import Registry
+from schedlab.registry.request import DeleteOptions, WriteOptions, Written
+
+_DELETE_OPTIONS: Final = GroupVersionKind("", "v1", "DeleteOptions")
+
+
+class WriteHandlers:
+    """Answers requests that change objects."""
+
+    def __init__(self, registry: Registry, reading: ReadHandlers) -> None:
+        self._registry = registry
+        self._reading = reading
+
+    async def create(self, route: Route, request: Request) -> Answer:
+        """Store a new object."""
+        form = request.output_form()
+        media_type = body_media_type(request.content_type)
+        text = await request.body()
+        options = read_write_options(request, "CreateOptions")
+        decoded = self._decode(text, media_type, route, options)
+        stored = self._registry.create(route.resource.name, decoded.object, request.info.namespace, options)
+        await settle(self._registry, stored.revision)
+        return results.one(request, route, stored, form, 201)
+
+    async def update(self, route: Route, request: Request) -> Answer:
+        """Replace an object, or what a subresource stands for."""
+        form = request.output_form()
+        text = await request.body()
+        options = read_write_options(request, "UpdateOptions")
+        decoded = self._decode(text, body_media_type(request.content_type), route, options)
+        info = request.info
+        written = self._registry.update(
+            route.resource.name, info.name, decoded.object, _namespace(request), options, _subresource(route)
+        )
+        return await self._written(request, route, written, form)
+
+    async def patch(self, route: Route, request: Request) -> Answer:
+        """Change an object by a patch, or apply a configuration to it."""
+        media_type = request.content_type.partition(";")[0]
+        if media_type not in PATCH_TYPES:
+            raise new_unsupported_media_type(PATCH_TYPES)
+        form = request.output_form()
+        text = await request.body()
+        patch_type: Any = PATCH_KINDS[media_type]
+        options = read_write_options(request, "PatchOptions", apply=patch_type == "apply")
+        written = self._registry.patch(
+            route.resource.name,
+            request.info.name,
+            patch_type,
+            text,
+            _namespace(request),
+            options,
+            _subresource(route),
+        )
+        return await self._written(request, route, written, form)
+
+    async def _written(self, request: Request, route: Route, written: Written, form: Form) -> Answer:
+        await settle(self._registry, written.object.revision)
+        return results.one(request, route, written.object, form, 201 if written.created else 200)
+
+    def _decode(self, text: bytes, media_type: Any, route: Route, options: WriteOptions) -> Body:
+        return decode_checked(text, media_type, _expected(route), schema_of(route), options)
+
+    # --- deletion ----------------------------------------------------------------------------------------------------
+
+    async def delete(self, route: Route, request: Request) -> Answer:
+        """Delete an object, or mark it for deletion."""
+        form = request.output_form()
+        options = await self._delete_options(request)
+        info = request.info
+        deletion = self._registry.delete(route.resource.name, info.name, _namespace(request), options)
+        await settle(self._registry, self._registry.revision)
+        # Only who uses the old way to ask for dependents to go as well is told that it takes a while.
+        code = 202 if not deletion.immediate and options.orphan_dependents is False else 200
+        if deletion.object is not None:
+            return results.one(request, route, deletion.object, form, code)
+        assert deletion.status is not None, "a deletion is answered with the object or a Status"
+        return results.status_answer(deletion.status, form, code)
+
+    async def delete_collection(self, route: Route, request: Request) -> Answer | Pieces:
+        """Delete all objects that a list would show."""
+        form = request.output_form()
+        query = read_list_query(request.query)
+        selection = self._reading.selection(route.resource, request, query)
+        options = await self._delete_options(request)
+        found = self._registry.delete_collection(route.resource.name, _namespace(request), selection, options)
+        await settle(self._registry, self._registry.revision)
+        return results.several(request, route, found, form)
+
+    async def _delete_options(self, request: Request) -> DeleteOptions:
+        """Read DeleteOptions from the body, or from the query when there is none."""
+        text = await request.body()
+        if not text:
+            return to_delete_options(read_delete_query(request.query), request.user)
+        schema = builtin().find(_DELETE_OPTIONS)
+        assert schema is not None, "DeleteOptions are part of the API"
+        media_type = body_media_type(request.content_type)
+        decoded = decode_request_body(text, media_type, _DELETE_OPTIONS, schema)
+        return to_delete_options(decoded.object, request.user)
+
+
+def decode_checked(
+    text: bytes, media_type: Any, expected: GroupVersionKind, schema: Struct, options: WriteOptions
+) -> Body:
+    """Decode a body and do what fieldValidation asks for; raises BadRequest."""
+    decoded = decode_request_body(text, media_type, expected, schema)
+    directive: strict.Directive = options.field_validation
+    options.warnings.extend(strict_warnings(bodies.check_strict(decoded, directive, expected.kind)))
+    bodies.check_version(decoded, expected.group_version)
+    return decoded
+
+
+def schema_of(route: Route) -> Struct:
+    """Return the schema of what is sent to a route."""
+    expected = _expected(route)
+    if expected == route.type.gvk:
+        return route.resource.schema
+    found = builtin().find(expected)
+    assert found is not None, f"there is no schema of {expected}"
+    return found
+
+
+def _expected(route: Route) -> GroupVersionKind:
+    return route.type.gvk if route.sub is None else route.sub.gvk
+
+
+def _namespace(request: Request) -> str:
+    info = request.info
+    return "" if info.resource == "namespaces" else info.namespace
+
+
+def _subresource(route: Route) -> str:
+    return "" if route.sub is None else route.sub.name
