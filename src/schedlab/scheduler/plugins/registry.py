@@ -22,7 +22,7 @@ from schedlab.scheduler.plugins import (
     scheduling_gates,
     taint_toleration,
 )
-from schedlab.scheduler.plugins.node_resources import balanced_allocation
+from schedlab.scheduler.plugins.node_resources import balanced_allocation, fit
 
 IN_TREE: Final[dict[str, PluginEntry]] = {
     entry.name: entry
@@ -34,6 +34,7 @@ IN_TREE: Final[dict[str, PluginEntry]] = {
         taint_toleration.ENTRY,
         node_affinity.ENTRY,
         node_ports.ENTRY,
+        fit.ENTRY,
         pod_topology_spread.ENTRY,
         inter_pod_affinity.ENTRY,
         balanced_allocation.ENTRY,

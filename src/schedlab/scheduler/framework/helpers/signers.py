@@ -3,7 +3,7 @@
 Pods with equal fragments are interchangeable for the plugins that gave them. Values are compared, never shown.
 
 Mirrors: staging/src/k8s.io/kube-scheduler/framework/signers.go (v1.36).
-Differs: values are tuples instead of JSON texts.
+Differs: values are nested tuples of texts and numbers instead of JSON texts; the runtime encodes them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         NodeSelectorTerm,
         Pod,
         PreferredSchedulingTerm,
-        Toleration,
     )
 
 DYNAMIC_RESOURCES: Final = "v1.Pod.Spec.DynamicResources"
@@ -35,6 +34,7 @@ TOLERATIONS: Final = "v1.Pod.Spec.Tolerations"
 VOLUMES: Final = "v1.Pod.Spec.Volumes.NonSyntheticSources()"
 FEATURES: Final = "v1.Pod.Spec.RequiredFeatures()"
 
+_Toleration: TypeAlias = tuple[str, str, str, str, int | None]
 _Requirement: TypeAlias = tuple[str, str, tuple[str, ...]]
 _Term: TypeAlias = tuple[tuple[_Requirement, ...], tuple[_Requirement, ...]]
 
@@ -45,9 +45,10 @@ def host_ports_signature(pod: Pod) -> tuple[int, ...]:
     return tuple(sorted({port.host_port for container in containers for port in container.ports if port.host_port}))
 
 
-def tolerations_signature(pod: Pod) -> tuple[Toleration, ...]:
+def tolerations_signature(pod: Pod) -> tuple[_Toleration, ...]:
     """Return the tolerations, by key and value."""
-    return tuple(sorted(pod.spec.tolerations, key=lambda toleration: (toleration.key, toleration.value)))
+    ordered = sorted(pod.spec.tolerations, key=lambda toleration: (toleration.key, toleration.value))
+    return tuple((each.key, each.value, each.operator, each.effect, each.toleration_seconds) for each in ordered)
 
 
 def node_affinity_signature(pod: Pod) -> tuple[tuple[_Term, ...], tuple[tuple[int, _Term], ...]] | None:

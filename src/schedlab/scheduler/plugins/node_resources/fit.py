@@ -14,6 +14,7 @@ import numpy as np
 from schedlab.api.rules.requests import SPEC_RULES, RequestRules, pod_requests
 from schedlab.api.rules.resource_names import DEVICE_CLASS_PREFIX, is_extended_resource
 from schedlab.apimachinery.field import aggregate
+from schedlab.scheduler.config.validation_args import check_node_resources_fit
 from schedlab.scheduler.framework.events import (
     ActionType,
     ClusterEvent,
@@ -30,7 +31,6 @@ from schedlab.scheduler.plugins.node_resources.allocation import (
     amount_of,
     weighted_resources,
 )
-from schedlab.scheduler.plugins.node_resources.fit_args import LEAST_ALLOCATED, MOST_ALLOCATED, check_fit_args
 from schedlab.scheduler.plugins.node_resources.least_allocated import LeastAllocated
 from schedlab.scheduler.plugins.node_resources.most_allocated import MostAllocated
 from schedlab.scheduler.plugins.node_resources.requested_to_capacity_ratio import RequestedToCapacityRatio
@@ -96,7 +96,7 @@ class NodeResourcesFit:
 
     def __init__(self, args: NodeResourcesFitArgs | None, handle: Handle) -> None:
         """ValueError, in upstream's words, when the arguments are wrong."""
-        if args is not None and (errors := check_fit_args(args)):
+        if args is not None and (errors := list(check_node_resources_fit(None, args))):
             raise ValueError(aggregate(errors))
         self._pending = PendingRequests(handle)
         self._has_devices = handle.features.enabled("DRAExtendedResource")
@@ -226,12 +226,10 @@ class NodeResourcesFit:
 
 
 def _strategy(scoring: ScoringStrategy | None, weights: Sequence[int]) -> Strategy:
-    kind = scoring.type if scoring is not None else LEAST_ALLOCATED
-    if kind == LEAST_ALLOCATED:
+    if scoring is None or scoring.type == "LeastAllocated":
         return LeastAllocated(weights)
-    if kind == MOST_ALLOCATED:
+    if scoring.type == "MostAllocated":
         return MostAllocated(weights)
-    assert scoring is not None
     assert scoring.requested_to_capacity_ratio is not None
     return RequestedToCapacityRatio(weights, scoring.requested_to_capacity_ratio.shape)
 
