@@ -8,11 +8,12 @@ that runs repeat bit for bit.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 from schedlab.client.effects import CallEffect, CallOutcome, Effect, Part, WriteEffect
-from schedlab.client.protocol import Client, Outcome
+from schedlab.client.protocol import Client
 from schedlab.kernel.clock import VirtualClock
 from schedlab.kernel.errors import InvariantError
 
@@ -33,12 +34,16 @@ class NoCaller:
 
 
 class Engine:
-    """Parts with the client each writes through, and the outcomes that wait to be handed back."""
+    """Parts with the client each writes through, and what is to be done for them, in order.
+
+    What follows from an outcome is done before the rest of the effects it was among (depth first), as a part's own
+    calls would be.
+    """
 
     def __init__(self, caller: Caller | None = None) -> None:
         self._parts: list[tuple[Part, Client]] = []
         self._caller = caller or NoCaller()
-        self._answers: deque[tuple[Part, Client, Effect, object]] = deque()
+        self._todo: deque[Callable[[], None]] = deque()
         self._next_part = 0
         self.steps = 0
 
@@ -47,19 +52,18 @@ class Engine:
         self._parts.append((part, client))
 
     def answer(self, part: Part, effect: Effect, outcome: object) -> None:
-        """Queue the outcome of an effect of `part`."""
+        """Hand the outcome of an effect to `part`, as the next thing to do."""
         client = next(client for one, client in self._parts if one is part)
-        self._answers.append((part, client, effect, outcome))
+        self._answer(part, client, effect, outcome)
 
     def busy(self) -> bool:
         """Whether `step` has something to do now."""
-        return bool(self._answers) or any(part.ready() for part, _ in self._parts)
+        return bool(self._todo) or any(part.ready() for part, _ in self._parts)
 
     def step(self) -> bool:
-        """Hand back one outcome, or step the next ready part; False when everything waits."""
-        if self._answers:
-            part, client, effect, outcome = self._answers.popleft()
-            self._perform(part, client, part.complete(effect, outcome))
+        """Carry out or answer one effect, or step the next ready part; False when everything waits."""
+        if self._todo:
+            self._todo.popleft()()
             self.steps += 1
             return True
         for offset in range(len(self._parts)):
@@ -67,25 +71,24 @@ class Engine:
             part, client = self._parts[index]
             if part.ready():
                 self._next_part = index + 1
-                self._perform(part, client, part.step())
+                self._plan(part, client, part.step())
                 self.steps += 1
                 return True
         return False
 
-    def _perform(self, part: Part, client: Client, effects: Sequence[Effect]) -> None:
-        for effect in effects:
-            if isinstance(effect, WriteEffect):
-                self._submit(part, client, effect)
-            elif isinstance(effect, CallEffect):
-                self._caller.call(effect, part, self)
-            else:
-                raise InvariantError(f"no driver for effect {type(effect).__name__} of {type(part).__name__}")
+    def _plan(self, part: Part, client: Client, effects: Sequence[Effect]) -> None:
+        self._todo.extendleft(partial(self._carry_out, part, client, effect) for effect in reversed(effects))
 
-    def _submit(self, part: Part, client: Client, effect: WriteEffect) -> None:
-        def done(outcome: Outcome) -> None:
-            self._answers.append((part, client, effect, outcome))
+    def _answer(self, part: Part, client: Client, effect: Effect, outcome: object) -> None:
+        self._todo.appendleft(lambda: self._plan(part, client, part.complete(effect, outcome)))
 
-        client.submit(effect.write, done)
+    def _carry_out(self, part: Part, client: Client, effect: Effect) -> None:
+        if isinstance(effect, WriteEffect):
+            client.submit(effect.write, partial(self._answer, part, client, effect))
+        elif isinstance(effect, CallEffect):
+            self._caller.call(effect, part, self)
+        else:
+            raise InvariantError(f"no driver for effect {type(effect).__name__} of {type(part).__name__}")
 
 
 class BatchDriver:

@@ -82,11 +82,15 @@ def test_parts_take_turns_and_hear_of_outcomes_first() -> None:
     assert story == ["a step", "a heard Outcome for a1", "b step", "a step"]
 
 
-def test_writes_of_a_step_are_submitted_in_order() -> None:
-    client = _Client()
-    _settle((_Part("a", [], [_write("one"), _write("two")]), client))
+def test_what_follows_from_a_write_is_done_before_the_next_one() -> None:
+    class Follows(_Part):
+        def complete(self, effect: Effect, outcome: object) -> Sequence[Effect]:
+            return [_write("follows")] if effect.token == "one" else ()
 
-    assert [write.name for write in client.writes] == ["one", "two"]
+    client = _Client()
+    _settle((Follows("a", [], [_write("one"), _write("two")]), client))
+
+    assert [write.name for write in client.writes] == ["one", "follows", "two"]
 
 
 def test_outcome_may_come_later() -> None:
