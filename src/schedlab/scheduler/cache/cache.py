@@ -115,6 +115,7 @@ class SchedulerCache:
         if known is None:
             self._add(pod)
         elif pod.uid in self._assumed:
+            pod.reuse(known)
             self._replace(known, pod)
         else:
             raise InvariantError(f"pod {pod.uid}({pod.key}) was already in added state")

@@ -138,7 +138,7 @@ class NodeStatuses:
         """Give the nodes of `mask: bool[M]` that are still successful the status."""
         todo = mask & (self.code == 0)
         self.code[todo] = status.code
-        self.reason[todo] = REASONS.id_of(status.reasons)
+        self.reason[todo] = REASONS.id_of((status.error, *status.reasons) if status.error else status.reasons)
 
     def status(self, index: int) -> Status | None:
         """Return the verdict of one node as a Status."""

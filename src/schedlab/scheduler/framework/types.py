@@ -136,6 +136,19 @@ class PodInfo:
         other.pod = replace(self.pod, spec=replace(self.pod.spec, node_name=node_name))
         return other
 
+    def reuse(self, earlier: PodInfo) -> None:
+        """Take over what was computed of an earlier state of the pod, if that is the same in all that counts."""
+        mine, theirs = self.pod, earlier.pod
+        if mine.spec == theirs.spec and mine.metadata.labels == theirs.metadata.labels:
+            before, now = theirs.status, mine.status
+            if (
+                now.container_statuses == before.container_statuses
+                and now.init_container_statuses == before.init_container_statuses
+                and now.allocated_resources == before.allocated_resources
+                and now.resources == before.resources
+            ):
+                self.__dict__ = {**earlier.__dict__, **self.__dict__}
+
     @cached_property
     def requests(self) -> dict[str, int]:
         """What the pod asks of a node, by resource name; cpu in milli."""
@@ -343,7 +356,9 @@ class NodeInfo:
 
 
 def _swap_remove(pods: list[PodInfo], uid: str) -> PodInfo | None:
-    for index, pod in enumerate(pods):
+    # From the end: most pods that are taken out came last (an assumption that is confirmed or forgotten).
+    for index in range(len(pods) - 1, -1, -1):
+        pod = pods[index]
         if pod.uid == uid:
             pods[index] = pods[-1]
             pods.pop()
