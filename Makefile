@@ -24,10 +24,11 @@ ARGS ?=
 CORPUS ?=
 FAMILY ?=
 JUDGE ?= ../shared/parity/compare.py
+REPLAYER ?= ../shared/api-transcripts/replay.py
 WORKERS ?= 2
 PYTEST := $(PY) -m pytest
 
-.PHONY: help up install test test-long check fix e2e bench docs parity lock clean
+.PHONY: help up install test test-long check fix e2e bench docs parity transcripts lock clean
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -112,6 +113,10 @@ fix: $(VENV)/.installed-dev ## Apply what the linter and the formatter can mend
 parity: $(VENV)/.installed-dev ## Compare with recorded decisions (CORPUS=dir [FAMILY="a b"])
 	@test -n "$(CORPUS)" || { echo 'usage: make parity CORPUS=dir [FAMILY="taints spread"]' >&2; exit 2; }
 	$(PY) -m tests.parity.run --judge "$(JUDGE)" --corpus "$(CORPUS)" $(foreach family,$(FAMILY),--family $(family))
+
+transcripts: $(TEST_ENV) ## Replay recorded API transcripts (CORPUS=dir [FAMILY="http-crud kubectl-get"])
+	@test -n "$(CORPUS)" || { echo 'usage: make transcripts CORPUS=dir [FAMILY="http-crud kubectl-get"]' >&2; exit 2; }
+	$(PY) -m tests.parity.transcripts --replayer "$(REPLAYER)" --corpus "$(CORPUS)" $(foreach family,$(FAMILY),--family $(family))
 
 bench: $(VENV)/.installed-dev ## Measure speed (tests/perf)
 	$(PYTEST) -q -s tests/perf

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from schedlab.apimachinery.errors import Forbidden, StatusError, new_bad_request, new_forbidden, new_internal_error
 from schedlab.apimachinery.gvk import GroupResource
+from schedlab.apimachinery.resources import Resources
 from schedlab.apiserver import authorization
 from schedlab.apiserver.answers import (
     Answer,
@@ -35,18 +36,20 @@ from schedlab.apiserver.answers import (
 from schedlab.apiserver.authentication import Authenticator, read_impersonation
 from schedlab.apiserver.authorization import Authorizer, BasicAuthorizer
 from schedlab.apiserver.discovery import Discovery
-from schedlab.apiserver.endpoints import Endpoints, OpenAPI
+from schedlab.apiserver.endpoints import Endpoints
 from schedlab.apiserver.health import Health
 from schedlab.apiserver.negotiation import PLAIN
 from schedlab.apiserver.reading import ReadHandlers
 from schedlab.apiserver.request import ClientGone, Request
 from schedlab.apiserver.request_info import RequestInfo
 from schedlab.apiserver.results import Pieces
+from schedlab.apiserver.reviews import REVIEWS, ReviewHandlers, unstored
 from schedlab.apiserver.routing import Route, Router
-from schedlab.apiserver.subresources import SubresourceHandlers
+from schedlab.apiserver.subresources import BINDINGS, SubresourceHandlers
 from schedlab.apiserver.warnings import warning_headers
 from schedlab.apiserver.watching import WatchStream
 from schedlab.apiserver.writing import WriteHandlers
+from schedlab.kernel.clock import Clock
 from schedlab.registry.registry import Registry
 
 _log = logging.getLogger("schedlab.apiserver")
@@ -82,17 +85,20 @@ class APIServer:
     def __init__(
         self,
         registry: Registry,
+        clock: Clock,
         authenticator: Authenticator,
         settings: Settings | None = None,
         *,
         authorizer: Authorizer | None = None,
-        openapi: OpenAPI | None = None,
     ) -> None:
         self._settings = Settings() if settings is None else settings
+        self._clock = clock
         self._authenticator = authenticator
         self._authorizer: Authorizer = BasicAuthorizer() if authorizer is None else authorizer
-        resources = registry.resources
-        self._router = Router(registry.resource(entry.full_name) for entry in resources)
+        served = [registry.resource(entry.full_name) for entry in registry.resources]
+        served += [unstored(name) for name in (*REVIEWS, BINDINGS)]
+        self._router = Router(served)
+        self._reviews = ReviewHandlers(authenticator, self._authorizer, clock)
         self._reading = ReadHandlers(registry)
         writing = WriteHandlers(registry, self._reading)
         self._subresources = SubresourceHandlers(registry)
@@ -107,7 +113,8 @@ class APIServer:
         }
         self._stopping = False
         health = Health(lambda: self._stopping)
-        self._endpoints = Endpoints(Discovery(resources, self._settings.address), health, openapi)
+        resources = Resources(resource.type for resource in served)
+        self._endpoints = Endpoints(Discovery(resources, self._settings.address), health)
 
     # --- stopping ----------------------------------------------------------------------------------------------------
 
@@ -129,7 +136,7 @@ class APIServer:
             return
         audit_id = _audit_id(scope)
         try:
-            request = Request(scope, receive)
+            request = Request(scope, receive, self._clock)
         except ValueError as error:
             await _send(send, error_answer(new_bad_request(str(error)), PLAIN), [audit_id, _NO_STORE], scope["method"])
             return
@@ -157,11 +164,13 @@ class APIServer:
             headers.append(_NO_SNIFF)
             raise authorization.forbidden(request.user, info, verdict.reason)
         if not info.is_resource:
-            return self._endpoints.answer(request)
+            return await self._endpoints.answer(request)
         route = self._router.find(request)
         if route is None:
             return page_not_found()
         handler = self._subresources.find(route) or self._handlers[route.verb]
+        if self._reviews.answers(route):
+            handler = self._reviews.create
         return await handler(route, request)
 
     def _check_site(self, request: Request) -> None:

@@ -7,8 +7,9 @@ Differs: nothing in the words.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from schedlab.apimachinery import gojson
 from schedlab.apimachinery.errors import Forbidden, new_forbidden
@@ -31,6 +32,9 @@ SELF_REVIEWS: Final = frozenset(
     )
 )
 
+#: A ResourceRule or NonResourceRule of authorization.k8s.io as the wire has it.
+Rule: TypeAlias = dict[str, Any]
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -46,6 +50,9 @@ class Authorizer(Protocol):
     def authorize(self, user: UserInfo, info: RequestInfo) -> Verdict:
         """Decide about one request."""
 
+    def rules(self, user: UserInfo, namespace: str) -> tuple[Sequence[Rule], Sequence[Rule]]:
+        """Return what a user may do to resources in a namespace, and to other paths."""
+
 
 class BasicAuthorizer:
     """Members of system:masters may do everything, everybody else may look at what says nothing of the cluster."""
@@ -58,10 +65,26 @@ class BasicAuthorizer:
         if info.is_resource:
             own = info.verb == "create" and (info.group, info.resource) in SELF_REVIEWS
             return Verdict(known and own and not info.subresource)
-        if info.verb not in ("get", "head"):
+        if info.verb != "get":
             return Verdict(False)
         public = info.path in PUBLIC_PATHS
         return Verdict(public or (known and _is_discovery(info.path)))
+
+    def rules(self, user: UserInfo, namespace: str) -> tuple[Sequence[Rule], Sequence[Rule]]:  # noqa: ARG002 - protocol
+        """Return what a user may do to resources in a namespace, and to other paths."""
+        resources: list[Rule] = []
+        paths: list[Rule] = []
+        if MASTERS in user.groups:
+            resources.append({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]})
+            paths.append({"verbs": ["*"], "nonResourceURLs": ["*"]})
+        if ALL_AUTHENTICATED in user.groups:
+            for group in sorted({group for group, _ in SELF_REVIEWS}):
+                names = sorted(name for owner, name in SELF_REVIEWS if owner == group)
+                resources.append({"verbs": ["create"], "apiGroups": [group], "resources": names})
+            below = [f"{prefix}*" for prefix in DISCOVERY_PREFIXES]
+            paths.append({"verbs": ["get"], "nonResourceURLs": sorted((*DISCOVERY_PATHS, *below))})
+        paths.append({"verbs": ["get"], "nonResourceURLs": sorted(PUBLIC_PATHS)})
+        return resources, paths
 
 
 def _is_discovery(path: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from schedlab.apimachinery import negotiate, yaml
+from schedlab.apimachinery import negotiate, protobuf, yaml
 from schedlab.apimachinery.body import Body, decode_body, decode_value, unrecognized
 from schedlab.apimachinery.gvk import GroupVersionKind
 from schedlab.apimachinery.negotiate import MediaType
@@ -27,6 +27,12 @@ def decode_request_body(text: bytes, media_type: MediaType, expected: GroupVersi
             raise unrecognized(text, expected.kind, str(error)) from None
         repeated = (yaml.duplicates_message(document.duplicates),) if document.duplicates else ()
         return decode_value(document.value, text, expected, schema, repeated)
+    if media_type == negotiate.PROTOBUF:
+        try:
+            value = protobuf.decode_object(text, expected)
+        except protobuf.ProtobufError as error:
+            raise unrecognized(text, expected.kind, str(error)) from None
+        return decode_value(value, text, expected, schema)
     return decode_body(text, expected, schema)
 
 

@@ -1,10 +1,9 @@
-"""Objects and lists as the bytes of an answer: whole, as metadata only, or as a Table.
+"""Objects and lists as the bytes of an answer: whole, or as metadata only.
 
-Stored bytes are spliced: a list of objects is a join, whatever the kind. Only Tables look at fields.
+Stored bytes are spliced: a list of objects is a join, whatever the kind.
 
     whole      {"kind":"PodList","apiVersion":"v1","metadata":{…},"items":[ item, item … ]}
     metadata   {"kind":"PartialObjectMetadataList", …,"items":[{"kind":"PartialObjectMetadata", …,"metadata":{…}} … ]}
-    Table      {"kind":"Table", …,"columnDefinitions":[…],"rows":[{"cells":[…],"object":…} … ]}
 
 Mirrors: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/response.go (v1.36)
 Differs: nothing.
@@ -13,7 +12,7 @@ Differs: nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import orjson
 
@@ -27,17 +26,6 @@ ObjectEncoder: TypeAlias = Callable[[StoredObject], bytes]
 ITEMS_PER_CHUNK: Final = 1000
 
 _PARTIAL: Final = "PartialObjectMetadata"
-
-
-class TablePrinter(Protocol):
-    """The columns of a kind and the cells of its objects."""
-
-    @property
-    def columns(self) -> Sequence[dict[str, Any]]:
-        """The column definitions as the wire has them."""
-
-    def cells(self, obj: StoredObject) -> Sequence[Any]:
-        """The cells of one object, one per column."""
 
 
 def whole(obj: StoredObject) -> bytes:
@@ -68,7 +56,7 @@ def list_metadata(objects: ObjectList) -> bytes:
 def whole_list(objects: ObjectList, list_kind: str, api_version: str) -> Iterator[bytes]:
     """Encode a list of objects, in pieces."""
     head = b'{%b"metadata":%b,"items":[' % (header(list_kind, api_version), list_metadata(objects))
-    return _pieces(head, objects.items, StoredObject.item_json, b"]}")
+    return pieces(head, objects.items, StoredObject.item_json, b"]}")
 
 
 def partial_list(objects: ObjectList, api_version: str) -> Iterator[bytes]:
@@ -76,49 +64,10 @@ def partial_list(objects: ObjectList, api_version: str) -> Iterator[bytes]:
     head = b'{%b"metadata":%b,"items":' % (header(f"{_PARTIAL}List", api_version), list_metadata(objects))
     if not objects.items:
         return iter((head + b"null}",))
-    return _pieces(head + b"[", objects.items, partial_encoder(api_version), b"]}")
+    return pieces(head + b"[", objects.items, partial_encoder(api_version), b"]}")
 
 
-class TableEncoder:
-    """Encodes objects and lists as Tables; `include` says how much of an object stands beside its cells."""
-
-    def __init__(self, printer: TablePrinter, api_version: str, include: str) -> None:
-        self._printer = printer
-        self._header = header("Table", api_version)
-        self._columns = orjson.dumps(list(printer.columns))
-        self._object = _row_object(api_version, include)
-
-    def list(self, objects: ObjectList) -> Iterator[bytes]:
-        """Encode a list, in pieces."""
-        head = b'{%b"metadata":%b,"columnDefinitions":%b,"rows":[' % (
-            self._header,
-            list_metadata(objects),
-            self._columns,
-        )
-        return _pieces(head, objects.items, self._row, b"]}")
-
-    def one(self, obj: StoredObject, *, with_columns: bool = True) -> bytes:
-        """Encode one object; a watch sends the columns with its first event only."""
-        return b'{%b"metadata":{"resourceVersion":"%d"},"columnDefinitions":%b,"rows":[%b]}' % (
-            self._header,
-            obj.revision,
-            self._columns if with_columns else b"null",
-            self._row(obj),
-        )
-
-    def _row(self, obj: StoredObject) -> bytes:
-        return b'{"cells":%b,"object":%b}' % (orjson.dumps(self._printer.cells(obj)), self._object(obj))
-
-
-def _row_object(api_version: str, include: str) -> ObjectEncoder:
-    if include == "Object":
-        return whole
-    if include == "None":
-        return lambda _: b"null"
-    return partial_encoder(api_version)
-
-
-def _pieces(head: bytes, items: Sequence[StoredObject], encode: ObjectEncoder, tail: bytes) -> Iterator[bytes]:
+def pieces(head: bytes, items: Sequence[StoredObject], encode: ObjectEncoder, tail: bytes) -> Iterator[bytes]:
     """Yield a JSON list so that no piece has more than ITEMS_PER_CHUNK items."""
     if len(items) <= ITEMS_PER_CHUNK:
         yield b"%b%b%b" % (head, b",".join(map(encode, items)), tail)

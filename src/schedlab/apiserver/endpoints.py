@@ -6,13 +6,15 @@ Differs: no profiling, no flags and no log levels to look at.
 
 from __future__ import annotations
 
+import asyncio
 import platform
-from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
 
 import orjson
 
 from schedlab.apimachinery.gvk import GroupVersion
+from schedlab.apimachinery.openapi import OpenAPI
 from schedlab.apimachinery.version import KUBERNETES_MAJOR, KUBERNETES_MINOR, KUBERNETES_VERSION
 from schedlab.apiserver.answers import Answer, object_answer, page_not_found, text_answer
 from schedlab.apiserver.discovery import Discovery, aggregated_content_type, aggregated_version
@@ -39,27 +41,14 @@ _VERSION: Final = {
 _DOCUMENTS: Final = "/openapi/v3/"
 
 
-class OpenAPI(Protocol):
-    """The OpenAPI documents of the served resources."""
-
-    def index(self) -> bytes:
-        """The index of /openapi/v3."""
-
-    def document(self, path: str) -> tuple[bytes, str] | None:
-        """One document of version 3, with its hash; None when there is none."""
-
-    def legacy(self) -> bytes:
-        """The whole document of version 2."""
-
-
 class Endpoints:
     """Answers requests for paths outside the resources."""
 
-    def __init__(self, discovery: Discovery, health: Health, openapi: OpenAPI | None = None) -> None:
+    def __init__(self, discovery: Discovery, health: Health) -> None:
         self._discovery = discovery
         self._health = health
-        self._openapi = openapi
-        self._exact: Mapping[str, Callable[[Request], Answer]] = {
+        self._openapi = OpenAPI(discovery.resources, KUBERNETES_VERSION)
+        self._exact: Mapping[str, Callable[[Request], Awaitable[Answer]]] = {
             "/": self._index,
             "/api": self._core,
             "/apis": self._groups,
@@ -68,31 +57,31 @@ class Endpoints:
             "/openapi/v3": self._openapi_index,
         }
 
-    def answer(self, request: Request) -> Answer:
+    async def answer(self, request: Request) -> Answer:
         """Answer a path that is not one of a resource; raises StatusError."""
         path = request.path
         handler = self._exact.get(path.rstrip("/") or "/")
         # A trailing slash is nothing to go-restful, but a different path to everything else.
         if handler is not None and (path == "/" or not path.endswith("/") or path[1:-1] in ("api", "apis", "version")):
-            return handler(request)
+            return await handler(request)
         first = path.strip("/").partition("/")[0]
         if path.startswith("/api/") or first == "version":
             return self._versions_below(request)
         if path.startswith("/apis/"):
             return self._groups_below(request)
         if path.startswith(_DOCUMENTS):
-            return self._openapi_document(request)
+            return await self._openapi_document(request)
         if first in CHECKS:
             return self._health_answer(request)
         return page_not_found()
 
     # --- discovery ---------------------------------------------------------------------------------------------------
 
-    def _core(self, request: Request) -> Answer:
+    async def _core(self, request: Request) -> Answer:
         _check_get(request)
         return self._aggregated(request, core=True) or _document(request, self._discovery.core_versions())
 
-    def _groups(self, request: Request) -> Answer:
+    async def _groups(self, request: Request) -> Answer:
         _check_get(request)
         return self._aggregated(request, core=False) or _document(request, self._discovery.groups())
 
@@ -132,37 +121,36 @@ class Endpoints:
 
     # --- OpenAPI -----------------------------------------------------------------------------------------------------
 
-    def _openapi_index(self, _request: Request) -> Answer:
-        if self._openapi is None:
-            return page_not_found()
-        return Answer(200, self._openapi.index(), b"text/plain; charset=utf-8")
+    async def _openapi_index(self, _request: Request) -> Answer:
+        return Answer(200, self._openapi.index, b"text/plain; charset=utf-8")
 
-    def _openapi_document(self, request: Request) -> Answer:
-        found = None if self._openapi is None else self._openapi.document(request.path.removeprefix(_DOCUMENTS))
-        if found is None:
+    async def _openapi_document(self, request: Request) -> Answer:
+        path = request.path.removeprefix(_DOCUMENTS)
+        try:
+            tag = self._openapi.etag(path)
+        except KeyError:
             return page_not_found()
-        body, digest = found
-        tag = f'"{digest}"'.encode()
-        headers = [(b"etag", tag), (b"vary", b"Accept")]
+        headers = [(b"etag", tag.encode()), (b"vary", b"Accept")]
         wanted = request.query.get("hash", ("",))[0]
-        if wanted == digest:
+        if wanted == tag.strip('"'):
             # The path with this hash will always have this content.
             headers += [(b"cache-control", b"public, immutable"), (b"expires", b"Thu, 31 Dec 2099 00:00:00 GMT")]
         elif wanted:
-            location = f"{request.path}?hash={digest}".encode()
+            location = f"{request.path}?hash={tag.strip(chr(34))}".encode()
             return Answer(301, headers=[(b"location", location)], content_type=b"")
-        if request.headers.get(b"if-none-match") == tag:
+        if request.headers.get(b"if-none-match") == tag.encode():
             return Answer(304, headers=headers, content_type=b"")
+        # Making a document takes long enough to be felt by other requests.
+        body = await asyncio.to_thread(self._openapi.v3, path)
+        assert body is not None, f"{path} has a tag but no document"
         return Answer(200, body, headers=headers)
 
-    def _openapi_v2(self, _request: Request) -> Answer:
-        if self._openapi is None:
-            return page_not_found()
-        return Answer(200, self._openapi.legacy())
+    async def _openapi_v2(self, _request: Request) -> Answer:
+        return Answer(200, await asyncio.to_thread(lambda: self._openapi.v2))
 
     # --- the rest ----------------------------------------------------------------------------------------------------
 
-    def _version(self, request: Request) -> Answer:
+    async def _version(self, request: Request) -> Answer:
         _check_get(request)
         return Answer(200, orjson.dumps(_VERSION, option=orjson.OPT_INDENT_2))
 
@@ -170,7 +158,7 @@ class Endpoints:
         found = self._health.answer(request.path, request.query)
         return page_not_found() if found is None else text_answer(found.text, found.status)
 
-    def _index(self, request: Request) -> Answer:
+    async def _index(self, request: Request) -> Answer:
         """List the paths, for people."""
         resources = self._discovery.resources
         paths = {"/api", "/apis", "/version", "/openapi/v2", "/openapi/v3"}

@@ -32,6 +32,7 @@ from schedlab.apiserver.request import CONNECTION, Request
 from schedlab.apiserver.results import Pieces
 from schedlab.apiserver.routing import Route
 from schedlab.apiserver.watching import EventCache, WatchStream, error_line, event_line
+from schedlab.registry.reads import decode_continue
 from schedlab.registry.registry import Registry
 from schedlab.registry.request import ListOptions
 from schedlab.registry.resource import Resource
@@ -145,6 +146,11 @@ def _with_revision(query: ListQuery, selection: ListOptions) -> ListOptions:
     """Add paging and the revision that a list asks for; raises BadRequest."""
     text, match, limit = query.resource_version, query.resource_version_match, max(query.limit, 0)
     if query.continue_token:
+        # The registry knows what is wrong with a token, and that is said first.
+        if text and text != "0":
+            decode_continue(query.continue_token, "")
+            raise new_bad_request("specifying resource version is not allowed when using continue")
+        limit = 0 if text == "0" else limit
         return ListOptions(
             labels=selection.labels, fields=selection.fields, limit=limit, continue_token=query.continue_token
         )

@@ -14,6 +14,7 @@ from schedlab.apiserver.answers import Receive, Scope
 from schedlab.apiserver.authentication import ANONYMOUS_USER, UserInfo
 from schedlab.apiserver.negotiation import Form, error_form, fixed_form, output_form
 from schedlab.apiserver.request_info import Query, RequestInfo, parse_query, read_request_info
+from schedlab.kernel.clock import Clock
 
 #: Larger bodies are refused, as kube-apiserver does by default.
 BODY_BYTES_MAX: Final = 3 * 1024 * 1024
@@ -28,10 +29,12 @@ class ClientGone(Exception):
 class Request:
     """A request; `user` and `warnings` are filled on its way."""
 
-    __slots__ = ("_receive", "headers", "info", "method", "path", "query", "scope", "user", "warnings")
+    __slots__ = ("_receive", "clock", "headers", "info", "method", "path", "query", "scope", "user", "warnings")
 
-    def __init__(self, scope: Scope, receive: Receive) -> None:
+    def __init__(self, scope: Scope, receive: Receive, clock: Clock) -> None:
         self.scope = scope
+        #: The time of the cluster, for ages.
+        self.clock = clock
         self._receive = receive
         self.method: str = scope["method"]
         self.path: str = scope["path"]

@@ -13,12 +13,12 @@ import orjson
 from schedlab.api.object import StoredObject
 from schedlab.apimachinery.errors import NotAcceptable, Status, StatusError, new_status
 from schedlab.apiserver.answers import Answer, object_answer
-from schedlab.apiserver.encoding import ObjectEncoder, TableEncoder, partial_encoder, partial_list, whole, whole_list
+from schedlab.apiserver.encoding import ObjectEncoder, partial_encoder, partial_list, whole, whole_list
 from schedlab.apiserver.negotiation import Form
 from schedlab.apiserver.options import read_include_object
 from schedlab.apiserver.request import Request
 from schedlab.apiserver.routing import Route
-from schedlab.apiserver.tables import printer_of
+from schedlab.apiserver.tables import TableEncoder, printer_of
 from schedlab.registry.request import ObjectList
 
 #: Go packages of the internal types, where they are not called as the first part of the group.
@@ -41,7 +41,6 @@ def one(request: Request, route: Route, obj: StoredObject, form: Form, status: i
 
 def status_answer(status: Status, form: Form, code: int = 200) -> Answer:
     """Answer with a Status, which has no other form."""
-    status.setdefault("code", code)
     return object_answer(orjson.dumps(status), form, code)
 
 
@@ -83,7 +82,9 @@ def _chain(first: bytes, second: bytes, rest: Iterator[bytes]) -> Iterator[bytes
 
 def table(request: Request, route: Route, form: Form) -> TableEncoder:
     """Return the encoder of Tables of this resource."""
-    return TableEncoder(printer_of(route.resource), form.api_version, read_include_object(request.query))
+    return TableEncoder(
+        printer_of(route.resource.name), request.clock, form.api_version, read_include_object(request.query)
+    )
 
 
 def _internal_type(route: Route, kind: str) -> str:

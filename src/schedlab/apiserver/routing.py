@@ -15,8 +15,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from schedlab.apimachinery.errors import StatusError, new_generic_server_response
+from schedlab.apimachinery.errors import StatusError, new_bad_request, new_generic_server_response
+from schedlab.apimachinery.gojson import quote
 from schedlab.apimachinery.gvk import GroupVersion
+from schedlab.apimachinery.names import check_path_segment_name
 from schedlab.apimachinery.resources import ResourceType, Subresource
 from schedlab.apiserver.negotiation import LIST_MEDIA_TYPES, MEDIA_TYPES, check_patch_route, check_route
 from schedlab.apiserver.request import Request
@@ -26,6 +28,7 @@ from schedlab.registry.resource import Resource
 _COLLECTION: Final = {"list": "GET", "create": "POST", "deletecollection": "DELETE"}
 _ITEM: Final = {"get": "GET", "update": "PUT", "patch": "PATCH", "delete": "DELETE"}
 _SUBRESOURCE: Final = {"get": "GET", "create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE"}
+_PREFIXES: Final = ("/api/", "/apis/")
 _LOG_MEDIA_TYPES: Final = ("text/plain", *MEDIA_TYPES)
 
 
@@ -83,7 +86,7 @@ class Router:
     def find(self, request: Request) -> Route | None:
         """Return the route, None for a path that is not ours at all; raises StatusError 404, 405, 406, 415."""
         info = request.info
-        if info.group and not self.knows_group(info.group):
+        if not request.path.startswith(_PREFIXES) or (info.group and not self.knows_group(info.group)):
             return None
         found = self._paths.get(GroupVersion(info.group, info.version), {}).get(info.resource)
         methods = {} if found is None else _methods(found, info)
@@ -93,6 +96,8 @@ class Router:
         if request.method == "PATCH":
             check_patch_route(request.content_type)
         check_route(request.accept, route.produces)
+        if wrong := check_path_segment_name(info.name):
+            raise new_bad_request(f"Name parameter invalid: {quote(info.name)}: {';'.join(wrong)}")
         return route
 
 

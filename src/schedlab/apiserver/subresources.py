@@ -24,6 +24,8 @@ from schedlab.registry.registry import Registry
 
 SubresourceHandler: TypeAlias = Callable[[Route, Request], Awaitable[Answer]]
 
+#: The collection that a binding can be sent to instead of the pod.
+BINDINGS: Final = "bindings"
 _CONNECTIONS: Final = ("attach", "exec", "portforward", "proxy")
 
 
@@ -37,7 +39,7 @@ class SubresourceHandlers:
     def find(self, route: Route) -> SubresourceHandler | None:
         """Return the handler of a subresource, None for those that are parts of their object."""
         if route.sub is None:
-            return None
+            return self._bind if route.type.full_name == BINDINGS else None
         if route.sub.name in _CONNECTIONS:
             return self._refuse_connection
         return self._handlers.get((route.sub.name, route.verb))
@@ -48,12 +50,12 @@ class SubresourceHandlers:
         media_type = body_media_type(request.content_type)
         text = await request.body()
         options = read_write_options(request, "CreateOptions")
-        assert route.sub is not None, "a binding lies below a pod"
-        decoded = decode_checked(text, media_type, route.sub.gvk, schema_of(route), options)
-        info = request.info
-        status = self._registry.bind(info.name, decoded.object, info.namespace, options)
+        gvk = route.type.gvk if route.sub is None else route.sub.gvk
+        decoded = decode_checked(text, media_type, gvk, schema_of(route), options)
+        name = request.info.name or decoded.object["metadata"].get("name", "")
+        status = self._registry.bind(name, decoded.object, request.info.namespace, options)
         await settle(self._registry, self._registry.revision)
-        return results.status_answer(status, form, 201)
+        return results.status_answer({**status, "code": 201}, form, 201)
 
     async def _refuse_connection(self, route: Route, request: Request) -> Answer:
         assert route.sub is not None, "a connection goes to a subresource"

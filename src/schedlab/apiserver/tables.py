@@ -1,56 +1,85 @@
-"""Which columns a resource has in Tables.
+"""Objects and lists as Tables: what a kind's printer makes of them, and how much of an object stands beside its cells.
 
-Mirrors: staging/src/k8s.io/apiserver/pkg/registry/rest/table.go (v1.36). Differs: nothing.
+    {"kind":"Table", …,"columnDefinitions":[…],"rows":[{"cells":[…],"object":…} … ]}
+
+Mirrors: asTable of staging/src/k8s.io/apiserver/pkg/endpoints/handlers/response.go (v1.36). Differs: nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
 from typing import Any, Final
 
-from schedlab.api.object import StoredObject
-from schedlab.apiserver.encoding import TablePrinter
-from schedlab.registry.resource import Resource
+import orjson
 
-_NAME: Final = {
-    "name": "Name",
-    "type": "string",
-    "format": "name",
-    "description": (
-        "Name must be unique within a namespace. Is required when creating resources, although some resources may "
-        "allow a client to request the generation of an appropriate name automatically. Name is primarily intended "
-        "for creation idempotence and configuration definition. Cannot be updated. More info: "
-        "https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names"
-    ),
-    "priority": 0,
-}
-_CREATED_AT: Final = {
-    "name": "Created At",
-    "type": "date",
-    "format": "",
-    "description": (
-        "CreationTimestamp is a timestamp representing the server time when this object was created. It is not "
-        "guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It "
-        "is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More "
-        "info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
-    ),
-    "priority": 0,
-}
+from schedlab.api.object import StoredObject, header
+from schedlab.apimachinery.schema import read_data
+from schedlab.apimachinery.table import DEFAULT, Printer
+from schedlab.apiserver.encoding import ObjectEncoder, list_metadata, partial_encoder, pieces, whole
+from schedlab.kernel.clock import Clock
+from schedlab.registry.request import ObjectList
+
+#: The kinds with columns of their own.
+PRINTERS: Final[Mapping[str, Printer]] = {}
 
 
-class DefaultPrinter:
-    """What resources without columns of their own show: the name and when it was made."""
-
-    columns: Sequence[dict[str, Any]] = (_NAME, _CREATED_AT)
-
-    def cells(self, obj: StoredObject) -> Sequence[Any]:
-        """The cells of one object."""
-        return obj.name, obj.view.metadata.creation_timestamp
+@cache
+def _texts() -> Mapping[str, Any]:
+    texts: Mapping[str, Any] = read_data("descriptions.json.gz")["types"]
+    return texts
 
 
-_DEFAULT: Final = DefaultPrinter()
+def describe(type_name: str, field: str) -> str:
+    """Return what the API reference says about a field."""
+    text: str = _texts()[type_name][1].get(field, "")
+    return text
 
 
-def printer_of(resource: Resource) -> TablePrinter:  # noqa: ARG001 - the printers of kinds are looked up by it
+def printer_of(resource: str) -> Printer:
     """Return the columns of a resource."""
-    return _DEFAULT
+    return PRINTERS.get(resource, DEFAULT)
+
+
+@lru_cache(maxsize=256)
+def _columns(printer: Printer) -> bytes:
+    return orjson.dumps([column.wire(describe) for column in printer.columns])
+
+
+class TableEncoder:
+    """Encodes objects and lists as Tables; `include` is Object, Metadata or None."""
+
+    def __init__(self, printer: Printer, clock: Clock, api_version: str, include: str) -> None:
+        self._printer = printer
+        self._clock = clock
+        self._header = header("Table", api_version)
+        self._columns = _columns(printer)
+        self._object = _row_object(api_version, include)
+
+    def list(self, objects: ObjectList) -> Iterator[bytes]:
+        """Encode a list, in pieces."""
+        parts = (self._header, list_metadata(objects), self._columns)
+        head = b'{%b"metadata":%b,"columnDefinitions":%b,"rows":[' % parts
+        return pieces(head, objects.items, self._row, b"]}")
+
+    def one(self, obj: StoredObject, *, with_columns: bool = True) -> bytes:
+        """Encode one object; a watch sends the columns with its first event only."""
+        columns = self._columns if with_columns else b"null"
+        parts = (self._header, obj.revision, columns, self._row(obj))
+        return b'{%b"metadata":{"resourceVersion":"%d"},"columnDefinitions":%b,"rows":[%b]}' % parts
+
+    def _row(self, obj: StoredObject) -> bytes:
+        row = self._printer.row(obj.raw, self._clock.now_ns())
+        if not row.conditions:
+            return b'{"cells":%b,"object":%b}' % (orjson.dumps(row.cells), self._object(obj))
+        conditions: list[dict[str, Any]] = [dict(condition) for condition in row.conditions]
+        parts = (orjson.dumps(row.cells), orjson.dumps(conditions), self._object(obj))
+        return b'{"cells":%b,"conditions":%b,"object":%b}' % parts
+
+
+def _row_object(api_version: str, include: str) -> ObjectEncoder:
+    if include == "Object":
+        return whole
+    if include == "None":
+        return lambda _: b"null"
+    return partial_encoder(api_version)

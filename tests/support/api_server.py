@@ -1,0 +1,121 @@
+"""An API server for tests: in a process of its own (`Process`), or as an ASGI application in this one (`make_app`).
+
+    python -m tests.support.api_server FOLDER
+
+serves on a free port, writes FOLDER/server.json (url, token, ca, kubeconfig) when it answers, and ends on SIGTERM.
+"""
+
+import asyncio
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import uvloop
+
+from schedlab.apiserver.app import APIServer, Settings
+from schedlab.apiserver.authentication import MASTERS, Authenticator, UserInfo
+from schedlab.apiserver.certificates import Certificates, ensure_certificates
+from schedlab.apiserver.kubeconfig import write_kubeconfig
+from schedlab.apiserver.server import RunningServer
+from schedlab.cluster.wall_clock import WallClock
+from schedlab.kernel.clock import Clock
+from schedlab.kernel.randomness import SeededRandom
+from schedlab.registry.bootstrap import bootstrap
+from schedlab.registry.registry import Registry
+from schedlab.store import Store
+
+TOKEN = "the-administrator"
+ADMIN = UserInfo("admin", "admin-uid", (MASTERS,))
+REPOSITORY = Path(__file__).resolve().parents[2]
+_START_S_MAX = 20.0
+
+
+def make_app(clock: Clock | None = None, settings: Settings | None = None) -> tuple[APIServer, Registry]:
+    """Make an application over a store that holds what a server creates by itself."""
+    chosen = WallClock() if clock is None else clock
+    registry = Registry(Store(), chosen, SeededRandom(time.time_ns()))
+    bootstrap(registry)
+    return APIServer(registry, chosen, Authenticator({TOKEN: ADMIN}), settings), registry
+
+
+@dataclass(frozen=True)
+class Address:
+    """How a running server is reached."""
+
+    url: str
+    token: str
+    ca: str
+    kubeconfig: str
+
+
+class Process:
+    """A server in its own process, for a `with` statement."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        facts = self._folder / "server.json"
+        facts.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "tests.support.api_server", str(self._folder)]
+        with (self._folder / "server.log").open("wb") as log:
+            self._process = subprocess.Popen(command, cwd=REPOSITORY, stdout=log, stderr=subprocess.STDOUT)
+        deadline = time.monotonic() + _START_S_MAX
+        while not facts.exists():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self._process.kill()
+                raise AssertionError(f"the server did not start:\n{self.log()}")
+            time.sleep(0.02)
+        self.address = Address(**json.loads(facts.read_text()))
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(15)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            raise
+
+    def log(self) -> str:
+        """Everything the server has said."""
+        return (self._folder / "server.log").read_text(errors="replace")
+
+
+async def _serve(folder: Path) -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    certificates: Certificates = ensure_certificates(folder / "pki")
+    settings = Settings(f"127.0.0.1:{port}", frozenset(("127.0.0.1", "localhost", "::1")))
+    app, _registry = make_app(settings=settings)
+    server = RunningServer(app, listener, certificates)
+    await server.start()
+    url = f"https://127.0.0.1:{port}"
+    kubeconfig = folder / "kubeconfig"
+    write_kubeconfig(kubeconfig, url, TOKEN, certificates.ca.certificate)
+    facts: dict[str, Any] = {
+        "url": url,
+        "token": TOKEN,
+        "ca": str(certificates.ca.certificate),
+        "kubeconfig": str(kubeconfig),
+    }
+    partial = folder / "server.json.partial"
+    partial.write_text(json.dumps(facts))
+    partial.replace(folder / "server.json")
+    stopped = asyncio.Event()
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(signal_number, stopped.set)
+    await stopped.wait()
+    await server.stop()
+
+
+if __name__ == "__main__":
+    uvloop.run(_serve(Path(sys.argv[1])))
