@@ -36,7 +36,7 @@ def _server(status: int, body: bytes) -> Iterator[tuple[str, list[dict[str, str]
             """Keep test output clean."""
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}", asked

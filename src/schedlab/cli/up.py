@@ -1,0 +1,163 @@
+"""`schedlab up`: start the simulator and keep it running until it is interrupted."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from schedlab.apimachinery.features import FeatureGates
+from schedlab.apimachinery.yaml import YAMLError, load_document
+from schedlab.apiserver.app import APIServer
+from schedlab.apiserver.app import Settings as APIServerSettings
+from schedlab.apiserver.authentication import Authenticator, UserInfo
+from schedlab.apiserver.certificates import ensure_certificates
+from schedlab.apiserver.kubeconfig import write_kubeconfig
+from schedlab.apiserver.server import RunningServer
+from schedlab.cluster.cluster import Cluster, ClusterSettings
+from schedlab.cluster.home import Home
+from schedlab.cluster.http_caller import HTTPCaller
+from schedlab.cluster.live import LiveDriver
+from schedlab.cluster.wall_clock import WallClock, entropy
+from schedlab.decisions.annotations import AnnotationMode
+from schedlab.kernel.errors import SchedlabError
+from schedlab.web.app import SimulatorApp
+
+ADMINISTRATOR = UserInfo("admin", "admin-uid", ("system:masters",))
+
+
+def up(
+    *,
+    nodes: Annotated[int, Parameter(help="Nodes to make at the start.")] = 0,
+    config: Annotated[Path | None, Parameter(help="A KubeSchedulerConfiguration file for the scheduler.")] = None,
+    feature_gates: Annotated[str, Parameter(help="Kubernetes feature gates, A=true,B=false.")] = "",
+    annotations: Annotated[AnnotationMode, Parameter(help="How much of a result is written on its pod.")] = "auto",
+    full: Annotated[bool, Parameter(help="Let every filter judge every node, for explanations.")] = True,
+    port: Annotated[int, Parameter(help="Port of the simulator's REST API and start page.")] = 1212,
+    apiserver_port: Annotated[int, Parameter(help="Port of the Kubernetes API.")] = 3131,
+    name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
+) -> int:
+    """Start a simulated cluster: API server, scheduler, kubelets. Ctrl-C stops it."""
+    if nodes < 0:
+        raise SchedlabError(f"{nodes} nodes cannot be made", location="--nodes", hint="give 0 or more")
+    settings = ClusterSettings(
+        scheduler_config=None if config is None else read_config(config),
+        scheduler_config_location="" if config is None else str(config),
+        feature_gates=FeatureGates.parse(feature_gates, location="--feature-gates"),
+        annotations=annotations,
+        full=full,
+        nodes=nodes,
+    )
+    home = Home.of(name)
+    home.prepare()
+    with bound_socket(apiserver_port, "--apiserver-port") as api, bound_socket(port, "--port") as simulator:
+        asyncio.run(_serve(settings, home, api, simulator))
+    return 0
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Return a decoded scheduler configuration file; raises SchedlabError with the place of the mistake."""
+    try:
+        read = load_document(path.read_text(encoding="utf-8"))
+        read.raise_for_duplicates()
+    except OSError as error:
+        raise SchedlabError(
+            f"cannot be read: {error.strerror}", location=str(path), hint="name a readable file with --config"
+        ) from error
+    except (UnicodeDecodeError, YAMLError) as error:
+        raise SchedlabError(str(error), location=str(path), hint="the file must hold one YAML document") from error
+    if not isinstance(read.value, dict):
+        raise SchedlabError(
+            f"holds {type(read.value).__name__}, not a KubeSchedulerConfiguration",
+            location=str(path),
+            hint="it begins with `apiVersion: kubescheduler.config.k8s.io/v1`",
+        )
+    return read.value
+
+
+def bound_socket(port: int, option: str) -> socket.socket:
+    """Return a socket bound to a loopback port, not yet listening; 0 takes any free port."""
+    if not 0 <= port <= 65535:
+        raise SchedlabError(f"{port} is no port", location=option, hint="give a number from 1 to 65535")
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind(("127.0.0.1", port))
+        bound.listen(2048)
+    except OSError as error:
+        bound.close()
+        raise SchedlabError(
+            f"port {port} cannot be used: {error.strerror}",
+            location=option,
+            hint=f"stop what uses it, or choose another port: {option} {port + 10 if port < 65500 else port - 10}",
+        ) from error
+    return bound
+
+
+async def _serve(settings: ClusterSettings, home: Home, api: socket.socket, simulator: socket.socket) -> None:
+    clock = WallClock()
+    caller = HTTPCaller()
+    cluster = Cluster(clock, entropy(), settings, caller)
+    api_address = f"127.0.0.1:{api.getsockname()[1]}"
+    simulator_address = f"127.0.0.1:{simulator.getsockname()[1]}"
+    certificates = ensure_certificates(home.pki)
+    token = home.token()
+    api_app = APIServer(
+        cluster.registry, clock, Authenticator({token: ADMINISTRATOR}), APIServerSettings(address=api_address)
+    )
+    servers = (
+        RunningServer(api_app, api, certificates),
+        RunningServer(SimulatorApp(cluster.log, token), simulator),
+    )
+    driver = LiveDriver(cluster.engine, clock)
+    cluster.start()
+    cluster.on_change(driver.wake)
+    caller.on_answer = driver.wake
+    driver.start()
+    for server in servers:
+        await server.start()
+    write_kubeconfig(home.kubeconfig, f"https://{api_address}", token, certificates.ca.certificate)
+    home.write_cluster(
+        {"apiserver": f"https://{api_address}", "simulator": f"http://{simulator_address}", "pid": os.getpid()}
+    )
+    print("\n".join(_greeting(home, api_address, simulator_address)), flush=True)
+    await _until_stopped(driver)
+    driver.stop()
+    await asyncio.gather(*(server.stop() for server in servers))
+    caller.close()
+
+
+def _greeting(home: Home, api_address: str, simulator_address: str) -> Sequence[str]:
+    return (
+        f"Kubernetes API   https://{api_address}",
+        f"simulator        http://{simulator_address}",
+        f"kubeconfig       {home.kubeconfig}",
+        "",
+        "In another terminal:",
+        f"  export KUBECONFIG={home.kubeconfig}",
+        "  kubectl apply -f examples/shop",
+        "  kubectl get pods -n shop -o wide",
+        "  schedlab explain pod/db-3 -n shop",
+        "",
+        "Ctrl-C stops the simulator; nothing of the cluster is kept.",
+    )
+
+
+async def _until_stopped(driver: LiveDriver) -> None:
+    """Wait for a signal, or raise what broke the cluster."""
+    loop = asyncio.get_running_loop()
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    assert driver.failure is not None
+    waiting = asyncio.ensure_future(stopped.wait())
+    await asyncio.wait((waiting, driver.failure), return_when=asyncio.FIRST_COMPLETED)
+    if driver.failure.done():
+        waiting.cancel()
+        driver.failure.result()

@@ -1,0 +1,124 @@
+"""One cluster on one clock: store, registry, informers, scheduler, kubelets, controllers and the decision log, wired.
+
+    cluster = Cluster(clock, random, ClusterSettings(...))
+    cluster.start()
+    BatchDriver(cluster.engine, clock).run_for(10 * SECOND_NS)      # or LiveDriver(cluster.engine, clock)
+
+Every part writes through a client of its own, so that events, field owners and user agents name it as in a real
+cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from schedlab.apimachinery.features import FeatureGates
+from schedlab.client.informers import Informers
+from schedlab.client.inprocess import InProcessClient
+from schedlab.cluster.driver import Caller, Engine
+from schedlab.controllers.namespace import NamespaceController
+from schedlab.decisions.annotations import AnnotationMode, Projection
+from schedlab.decisions.log import DecisionLog
+from schedlab.decisions.projector import AnnotationProjector
+from schedlab.kernel.clock import Clock
+from schedlab.kernel.randomness import RandomSource
+from schedlab.kubelet.kubelet import Kubelet
+from schedlab.registry import Registry, bootstrap
+from schedlab.scheduler.config import default_configuration, load
+from schedlab.scheduler.scheduler import Scheduler
+from schedlab.store import Store
+
+NODE_NAME: Final = "node-{}"
+_ZONES: Final = ("zone-a", "zone-b", "zone-c")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSettings:
+    """What can be chosen about a cluster.
+
+    scheduler_config: a decoded KubeSchedulerConfiguration, None for the default one. full: every filter judges every
+    node for the record, also after the first failure; no decision changes. nodes: how many to make at the start.
+    """
+
+    scheduler_config: Mapping[str, Any] | None = None
+    scheduler_config_location: str = ""
+    feature_gates: FeatureGates = field(default_factory=FeatureGates.default)
+    annotations: AnnotationMode = "auto"
+    full: bool = True
+    nodes: int = 0
+
+
+class Cluster:
+    """The parts and how they are joined; `engine` drives them."""
+
+    def __init__(
+        self, clock: Clock, random: RandomSource, settings: ClusterSettings, caller: Caller | None = None
+    ) -> None:
+        features = settings.feature_gates
+        config = (
+            default_configuration(features)
+            if settings.scheduler_config is None
+            else load(settings.scheduler_config, features, location=settings.scheduler_config_location)
+        )
+        self.settings = settings
+        self.clock = clock
+        self.store = Store()
+        self.registry = Registry(self.store, clock, random.split("registry"), features)
+        bootstrap(self.registry)
+        self.informers = Informers(self.client("schedlab-informers"))
+        self.log = DecisionLog()
+        self.scheduler = Scheduler(
+            config,
+            clock=clock,
+            random=random.split("scheduler"),
+            listers=self.informers,
+            features=features,
+            observer=self.log,
+            full=settings.full,
+        )
+        self.kubelet = Kubelet(self.informers, clock)
+        self.engine = Engine(caller)
+        self._add_parts()
+
+    def client(self, user_agent: str) -> InProcessClient:
+        """Return a client of the cluster's API under that name."""
+        return InProcessClient(self.registry, user_agent)
+
+    def start(self) -> None:
+        """Make the nodes that were asked for and begin to listen."""
+        for resource in self.scheduler.resources():
+            self.informers.on_change(resource, self.scheduler.handle)
+        self.scheduler.start()
+        for number in range(self.settings.nodes):
+            self.registry.create("nodes", self.registry.decode("nodes", new_node(number)))
+
+    def on_change(self, wake: Callable[[], None]) -> None:
+        """Call `wake` after every change of an object that some part of the cluster listens to."""
+        for resource in self.informers.resources():
+            self.informers.on_change(resource, lambda _: wake())
+
+    def _add_parts(self) -> None:
+        pods = self.informers.lister("pods")
+        projector = AnnotationProjector(self.log, pods, Projection(self.settings.annotations))
+        namespaces = NamespaceController(self.informers, self.registry.resources)
+        self.engine.add(self.scheduler, self.client("kube-scheduler"))
+        self.engine.add(self.kubelet, self.client("kubelet"))
+        self.engine.add(namespaces, self.client("kube-controller-manager"))
+        self.engine.add(projector, self.client("kube-scheduler-simulator"))
+
+
+def new_node(number: int) -> dict[str, Any]:
+    """Return the manifest of a plain node: 4 CPU, 32Gi, 110 pods, in one of three zones in turn."""
+    name = NODE_NAME.format(number)
+    capacity = {"cpu": "4", "memory": "32Gi", "pods": "110"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "labels": {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": _ZONES[number % len(_ZONES)]},
+        },
+        "status": {"capacity": capacity, "allocatable": capacity},
+    }
