@@ -32,7 +32,7 @@ Identity: TypeAlias = tuple[str, str, str, str]
 #: Header, metadata, managedFields and body, as drawn above.
 Segments: TypeAlias = tuple[bytes, bytes, bytes, bytes]
 
-_RESOURCE_VERSION: Final = b'"metadata":{"resourceVersion":"'
+_METADATA: Final = b'"metadata":{'
 _MANAGED_FIELDS: Final = b',"managedFields":'
 _TYPE_KEYS: Final = frozenset(("kind", "apiVersion", "metadata"))
 
@@ -103,9 +103,7 @@ class StoredObject:
     def view(self) -> Any:
         """The typed view of the kind."""
         if self._view is None:
-            self._view = _decoder(self.resource).decode(
-                b'{%b%d"%b}%b' % (_RESOURCE_VERSION, self.revision, self._metadata, self._body)
-            )
+            self._view = _decoder(self.resource).decode(b"{%b}%b" % (self._start(), self._body))
         return self._view
 
     @property
@@ -132,15 +130,21 @@ class StoredObject:
     def item_json(self) -> bytes:
         """Encode the object as an item of a list: without kind and apiVersion."""
         if not self._managed_fields:
-            return b'{%b%d"%b}%b' % (_RESOURCE_VERSION, self.revision, self._metadata, self._body)
-        return b'{%b%d"%b%b%b}%b' % (
-            _RESOURCE_VERSION,
-            self.revision,
-            self._metadata,
-            _MANAGED_FIELDS,
-            self._managed_fields,
-            self._body,
-        )
+            return b"{%b}%b" % (self._start(), self._body)
+        return b"{%b%b%b}%b" % (self._start(), _MANAGED_FIELDS, self._managed_fields, self._body)
+
+    def metadata_json(self) -> bytes:
+        """Encode the metadata alone, as the value of its member."""
+        start = self._start()[len(_METADATA) - 1 :]
+        if not self._managed_fields:
+            return b"%b%b}" % (start, self._metadata)
+        return b"%b%b%b%b}" % (start, self._metadata, _MANAGED_FIELDS, self._managed_fields)
+
+    def _start(self) -> bytes:
+        """Metadata up to where managedFields can follow; what was never stored has no version."""
+        if not self.revision:
+            return _METADATA + self._metadata[1:]
+        return b'%b"resourceVersion":"%d"%b' % (_METADATA, self.revision, self._metadata)
 
     def forget(self) -> None:
         """Drop the decoded forms to save memory; they are made again when asked for."""

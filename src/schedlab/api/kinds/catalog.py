@@ -1,0 +1,66 @@
+"""Every kind that is served, one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from schedlab.api.kinds.configmap import CONFIG_MAP
+from schedlab.api.kinds.csidriver import CSI_DRIVER
+from schedlab.api.kinds.csinode import CSI_NODE
+from schedlab.api.kinds.csistoragecapacity import CSI_STORAGE_CAPACITY
+from schedlab.api.kinds.deviceclass import DEVICE_CLASS
+from schedlab.api.kinds.event import EVENT, EVENT_V1
+from schedlab.api.kinds.lease import LEASE
+from schedlab.api.kinds.namespace import NAMESPACE
+from schedlab.api.kinds.node import NODE
+from schedlab.api.kinds.persistentvolume import PERSISTENT_VOLUME
+from schedlab.api.kinds.persistentvolumeclaim import PERSISTENT_VOLUME_CLAIM
+from schedlab.api.kinds.pod.strategy import POD
+from schedlab.api.kinds.poddisruptionbudget import POD_DISRUPTION_BUDGET
+from schedlab.api.kinds.podtemplate import POD_TEMPLATE
+from schedlab.api.kinds.priorityclass import PRIORITY_CLASS
+from schedlab.api.kinds.replicaset import REPLICA_SET
+from schedlab.api.kinds.replicationcontroller import REPLICATION_CONTROLLER
+from schedlab.api.kinds.resourceclaim import RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE
+from schedlab.api.kinds.resourceslice import RESOURCE_SLICE
+from schedlab.api.kinds.secret import SECRET
+from schedlab.api.kinds.service import SERVICE
+from schedlab.api.kinds.serviceaccount import SERVICE_ACCOUNT
+from schedlab.api.kinds.statefulset import STATEFUL_SET
+from schedlab.api.kinds.storageclass import STORAGE_CLASS
+from schedlab.api.kinds.strategy import Strategy
+from schedlab.api.kinds.volumeattachment import VOLUME_ATTACHMENT
+
+_STRATEGIES: Final = (
+    CONFIG_MAP,
+    CSI_DRIVER,
+    CSI_NODE,
+    CSI_STORAGE_CAPACITY,
+    DEVICE_CLASS,
+    EVENT,
+    EVENT_V1,
+    LEASE,
+    NAMESPACE,
+    NODE,
+    PERSISTENT_VOLUME,
+    PERSISTENT_VOLUME_CLAIM,
+    POD,
+    POD_DISRUPTION_BUDGET,
+    POD_TEMPLATE,
+    PRIORITY_CLASS,
+    REPLICA_SET,
+    REPLICATION_CONTROLLER,
+    RESOURCE_CLAIM,
+    RESOURCE_CLAIM_TEMPLATE,
+    RESOURCE_SLICE,
+    SECRET,
+    SERVICE,
+    SERVICE_ACCOUNT,
+    STATEFUL_SET,
+    STORAGE_CLASS,
+    VOLUME_ATTACHMENT,
+)
+
+#: By resource name with group, as kubectl prints it.
+STRATEGIES: Final[Mapping[str, Strategy]] = {strategy.resource: strategy for strategy in _STRATEGIES}

@@ -1,0 +1,125 @@
+"""CSI drivers.
+
+Mirrors: pkg/registry/storage/csidriver/strategy.go, pkg/apis/storage/{v1/defaults,validation/validation}.go (v1.36)
+Differs: nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from schedlab.api.kinds.strategy import Context, Strategy, UpdateStrategy
+from schedlab.api.object import Object
+from schedlab.api.validation import meta
+from schedlab.api.validation.common import one_of
+from schedlab.api.validation.volume_sources import csi_driver_name
+from schedlab.apimachinery import field, names
+from schedlab.apimachinery.field import ErrorList, Path
+
+_SPEC: Final = Path("spec")
+_MODES: Final = ("Persistent", "Ephemeral")
+_GROUP_POLICIES: Final = ("File", "None", "ReadWriteOnceWithFSType")
+_TOKEN_SECONDS_MIN: Final = 600
+_UPDATE_PERIOD_MIN: Final = 10
+
+
+def _default(driver: Object, _context: Context) -> None:
+    spec = driver["spec"]
+    for key, value in (
+        ("attachRequired", True),
+        ("podInfoOnMount", False),
+        ("storageCapacity", False),
+        ("fsGroupPolicy", "ReadWriteOnceWithFSType"),
+        ("requiresRepublish", False),
+        ("seLinuxMount", False),
+    ):
+        if spec.get(key) is None:
+            spec[key] = value
+    if not spec.get("volumeLifecycleModes"):
+        spec["volumeLifecycleModes"] = ["Persistent"]
+
+
+def _prepare(driver: Object, context: Context) -> None:
+    _drop_disabled(driver["spec"], {}, context)
+
+
+def _drop_disabled(spec: Object, old: Mapping[str, Any], context: Context) -> None:
+    period = "nodeAllocatableUpdatePeriodSeconds"
+    if not context.features.enabled("MutableCSINodeAllocatableCount") and old.get(period) is None:
+        spec.pop(period, None)
+    if not context.features.enabled("SELinuxMountReadWriteOncePod") and old.get("seLinuxMount") is None:
+        spec.pop("seLinuxMount", None)
+
+
+def _validate(driver: Object, _context: Context) -> ErrorList:
+    errors = meta.validate(driver["metadata"], names.name_is_dns_subdomain, namespaced=False)
+    name = driver["metadata"].get("name", "")
+    if not errors:
+        errors += csi_driver_name(name, Path("metadata", "name"))
+    return errors + _validate_spec(driver["spec"])
+
+
+def _validate_spec(spec: Object) -> ErrorList:
+    errors = [
+        field.required(_SPEC.child(key))
+        for key in ("attachRequired", "podInfoOnMount", "storageCapacity")
+        if spec.get(key) is None
+    ]
+    policy = spec.get("fsGroupPolicy")
+    if policy is None:
+        errors.append(field.required(_SPEC.child("fsGroupPolicy")))
+    else:
+        errors += one_of(policy, _GROUP_POLICIES, _SPEC.child("fsGroupPolicy"))
+    errors += _validate_tokens(spec.get("tokenRequests") or (), _SPEC.child("tokenRequests"))
+    for mode in spec.get("volumeLifecycleModes") or ():
+        errors += one_of(mode, _MODES, _SPEC.child("volumeLifecycleModes"))
+    if spec.get("seLinuxMount") is None:
+        errors.append(field.required(_SPEC.child("seLinuxMount")))
+    period = spec.get("nodeAllocatableUpdatePeriodSeconds")
+    if period is not None and period < _UPDATE_PERIOD_MIN:
+        detail = f"must be greater than or equal to {_UPDATE_PERIOD_MIN} seconds"
+        errors.append(field.invalid(_SPEC.child("nodeAllocatableUpdatePeriodSeconds"), period, detail))
+    return errors
+
+
+def _validate_tokens(tokens: Sequence[Mapping[str, Any]], path: Path) -> ErrorList:
+    errors: ErrorList = []
+    audiences: list[str] = []
+    for i, token in enumerate(tokens):
+        audience, seconds = token.get("audience", ""), token.get("expirationSeconds")
+        if audience in audiences:
+            errors.append(field.duplicate(path.index(i).child("audience"), audience))
+            continue
+        audiences.append(audience)
+        own = path.index(i).child("expirationSeconds")
+        if seconds is not None and seconds < _TOKEN_SECONDS_MIN:
+            errors.append(field.invalid(own, seconds, "may not specify a duration less than 10 minutes"))
+        if seconds is not None and seconds > 2**32:
+            errors.append(field.invalid(own, seconds, "may not specify a duration larger than 2^32 seconds"))
+    return errors
+
+
+def _prepare_update(new: Object, old: Object, context: Context) -> None:
+    _drop_disabled(new["spec"], old["spec"], context)
+    before, after = ({key: value for key, value in each["spec"].items() if value is not None} for each in (old, new))
+    if before != after:
+        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+def _validate_update(new: Object, old: Object, _context: Context) -> ErrorList:
+    errors = meta.validate_update(new["metadata"], old["metadata"]) + _validate_spec(new["spec"])
+    for key in ("attachRequired", "volumeLifecycleModes"):
+        errors += meta.validate_immutable(new["spec"].get(key), old["spec"].get(key), _SPEC.child(key))
+    return errors
+
+
+CSI_DRIVER: Final = Strategy(
+    resource="csidrivers.storage.k8s.io",
+    validate=_validate,
+    update=UpdateStrategy(_validate_update, _prepare_update),
+    default=_default,
+    prepare=_prepare,
+    allow_unconditional_update=False,
+    returns_deleted=True,
+)

@@ -1,0 +1,114 @@
+"""What the API server makes of a pod before it is checked and stored.
+
+Mirrors: pkg/registry/core/pod/strategy.go, pkg/api/pod/util.go (DropDisabledPodFields) (v1.36)
+Differs: AppArmor annotations are not copied into fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from schedlab.api.kinds.conditions import set_condition
+from schedlab.api.kinds.strategy import Context, keep_spec, keep_status
+from schedlab.api.object import Object
+from schedlab.api.rules.qos import BEST_EFFORT, computed_qos_class
+from schedlab.api.views.core import Pod
+
+_RESOURCE_KEYS: Final = ("containers", "initContainers", "resources")
+
+
+def prepare_create(pod: Object, context: Context) -> None:
+    """Reset the status, and merge what label keys stand for into the selectors."""
+    pod["metadata"]["generation"] = 1
+    spec = pod["spec"]
+    status: Object = {"phase": "Pending", "qosClass": _qos_class(spec, context)}
+    pod["status"] = status
+    if spec.get("schedulingGates"):
+        condition = {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": "SchedulingGated",
+            "message": "Scheduling is blocked due to non-empty scheduling gates",
+        }
+        set_condition(status, condition, context.now)
+    merge_label_keys(pod, context)
+
+
+def _qos_class(spec: Object, context: Context) -> str:
+    containers = (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
+    if not spec.get("resources") and not any(container["resources"] for container in containers):
+        return BEST_EFFORT
+    relevant = {key: spec[key] for key in _RESOURCE_KEYS if spec.get(key) is not None}
+    view = msgspec.convert({"spec": relevant}, Pod)
+    return computed_qos_class(view, pod_level=context.features.enabled("PodLevelResources"))
+
+
+def merge_label_keys(pod: Object, context: Context) -> None:
+    """Write the pod's own values of matchLabelKeys and mismatchLabelKeys into the selectors beside them."""
+    spec = pod["spec"]
+    labels = pod["metadata"].get("labels") or {}
+    features = context.features
+    affinity = spec.get("affinity")
+    if affinity and features.enabled("MatchLabelKeysInPodAffinity"):
+        for key in ("podAffinity", "podAntiAffinity"):
+            _merge_affinity(affinity.get(key) or {}, labels)
+    merges_spread = features.enabled("MatchLabelKeysInPodTopologySpread") and features.enabled(
+        "MatchLabelKeysInPodTopologySpreadSelectorMerge"
+    )
+    if merges_spread:
+        for constraint in spec.get("topologySpreadConstraints") or ():
+            _merge(constraint, constraint.get("matchLabelKeys") or (), "In", labels)
+
+
+def _merge_affinity(affinity: Object, labels: dict[str, str]) -> None:
+    weighted = affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+    for term in (*(entry["podAffinityTerm"] for entry in weighted), *required):
+        _merge(term, term.get("matchLabelKeys") or (), "In", labels)
+        _merge(term, term.get("mismatchLabelKeys") or (), "NotIn", labels)
+
+
+def _merge(holder: Object, keys: Sequence[str], operator: str, labels: dict[str, str]) -> None:
+    selector: dict[str, Any] | None = holder.get("labelSelector")
+    if selector is None:  # it selects nothing, whatever is added
+        return
+    added = [{"key": key, "operator": operator, "values": [labels[key]]} for key in keys if key in labels]
+    if added:
+        selector["matchExpressions"] = [*selector.get("matchExpressions", ()), *added]
+
+
+def prepare_update(pod: Object, old: Object, _context: Context) -> None:
+    """Keep the status; count a change of the spec."""
+    keep_status(pod, old)
+    if pod["spec"] != old["spec"]:
+        pod["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+def prepare_status_update(pod: Object, old: Object, _context: Context) -> None:
+    """Keep the spec, the owners and what a writer of the status left out."""
+    keep_spec(pod, old)
+    metadata, before = pod["metadata"], old["metadata"]
+    metadata.pop("deletionTimestamp", None)
+    if "ownerReferences" in before:
+        metadata["ownerReferences"] = before["ownerReferences"]
+    else:
+        metadata.pop("ownerReferences", None)
+    status, old_status = pod["status"], old["status"]
+    for key in ("qosClass", "observedGeneration"):
+        if not status.get(key) and old_status.get(key):
+            status[key] = old_status[key]
+    _keep_observed_generations(status.get("conditions") or (), old_status.get("conditions") or ())
+
+
+def _keep_observed_generations(conditions: Sequence[Object], old: Sequence[Object]) -> None:
+    known: dict[str, list[int]] = {}
+    for condition in old:
+        known.setdefault(condition["type"], []).append(condition.get("observedGeneration", 0))
+    for condition in conditions:
+        generations = known.get(condition["type"])
+        generation = generations.pop(0) if generations else 0
+        if generation and not condition.get("observedGeneration"):
+            condition["observedGeneration"] = generation

@@ -1,0 +1,80 @@
+"""The admission steps of a registry, in order.
+
+Mirrors: staging/src/k8s.io/apiserver/pkg/admission/{attributes,chain}.go, pkg/kubeapiserver/options/plugins.go (v1.36)
+Differs: a step is a pair of functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from schedlab.api.object import Object
+from schedlab.kernel.errors import SchedlabError
+
+if TYPE_CHECKING:
+    from schedlab.registry.core import Core
+    from schedlab.registry.request import User
+    from schedlab.registry.resource import Resource
+
+Operation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE"]
+
+
+@dataclass(slots=True)
+class Attributes:
+    """One request as admission sees it; `obj` is None for a deletion, `old` for a creation."""
+
+    operation: Operation
+    resource: Resource
+    namespace: str
+    name: str
+    obj: Object | None
+    old: Object | None
+    subresource: str
+    dry_run: bool
+    user: User
+    warnings: list[str]
+
+
+#: Looks at a request, may change `obj`, raises StatusError to refuse.
+Step: TypeAlias = Callable[[Attributes, "Core"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """One admission plugin."""
+
+    name: str
+    mutate: Step | None = None
+    validate: Step | None = None
+
+
+class Chain:
+    """The plugins that are switched on."""
+
+    def __init__(self, plugins: Iterable[Admission]) -> None:
+        self.plugins: Sequence[Admission] = tuple(plugins)
+        self._mutating = tuple(plugin.mutate for plugin in self.plugins if plugin.mutate is not None)
+        self._validating = tuple(plugin.validate for plugin in self.plugins if plugin.validate is not None)
+
+    def mutate(self, attributes: Attributes, core: Core) -> None:
+        for step in self._mutating:
+            step(attributes, core)
+
+    def validate(self, attributes: Attributes, core: Core) -> None:
+        for step in self._validating:
+            step(attributes, core)
+
+
+def choose(known: Sequence[Admission], names: Iterable[str]) -> Chain:
+    """Switch on the named plugins, in the order of `known`; raises SchedlabError for an unknown name."""
+    wanted = dict.fromkeys(names)
+    for name in wanted:
+        if all(plugin.name != name for plugin in known):
+            raise SchedlabError(
+                f'"{name}" is no admission plugin',
+                location="admission",
+                hint=f"choose from {', '.join(plugin.name for plugin in known)}",
+            )
+    return Chain(plugin for plugin in known if plugin.name in wanted)

@@ -1,0 +1,55 @@
+"""What every part of the registry works with: the store, the clock, the dice, the resources, admission."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from schedlab.api.kinds.strategy import Context
+from schedlab.api.object import StoredObject
+from schedlab.apimachinery import time
+from schedlab.apimachinery.errors import new_not_found
+from schedlab.apimachinery.features import FeatureGates
+from schedlab.kernel.clock import Clock
+from schedlab.kernel.randomness import RandomSource
+from schedlab.registry.admission.chain import Chain
+from schedlab.registry.request import WriteOptions
+from schedlab.registry.resource import Resource
+from schedlab.store import Store
+
+
+class Core:
+    """The shared state of a registry."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        random: RandomSource,
+        features: FeatureGates,
+        admission: Chain,
+        resources: Mapping[str, Resource],
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        self.random = random
+        self.features = features
+        self.admission = admission
+        self.resources = resources
+
+    def now(self) -> str:
+        """The time as the wire has it."""
+        return time.format_time(self.clock.now_ns())
+
+    def context(self, options: WriteOptions) -> Context:
+        return Context(self.features, self.now(), options.warnings)
+
+    def find(self, resource: str, namespace: str, name: str) -> StoredObject | None:
+        """Return an object, or None."""
+        return self.store.get(resource, self.resources[resource].key(namespace, name))
+
+    def require(self, resource: Resource, namespace: str, name: str) -> StoredObject:
+        """Return an object; raises NotFound."""
+        found = self.store.get(resource.storage, resource.key(namespace, name))
+        if found is None:
+            raise new_not_found(resource.group_resource, name)
+        return found

@@ -1,0 +1,120 @@
+"""What can be done to a pod besides writing it: binding.
+
+Mirrors: pkg/registry/core/pod/storage/storage.go, pkg/apis/core/validation (ValidatePodBinding) (v1.36)
+Differs: nothing.
+"""
+
+from __future__ import annotations
+
+from schedlab.api.kinds.conditions import set_condition
+from schedlab.api.object import Object, StoredObject
+from schedlab.apimachinery import field
+from schedlab.apimachinery.errors import (
+    Status,
+    new_bad_request,
+    new_conflict,
+    new_status,
+    new_unknown,
+)
+from schedlab.apimachinery.field import ErrorList, Path
+from schedlab.apimachinery.gojson import quote
+from schedlab.apimachinery.gvk import GroupResource
+from schedlab.registry import metadata as metadata_rules
+from schedlab.registry.admission.chain import Attributes
+from schedlab.registry.core import Core
+from schedlab.registry.request import WriteOptions
+from schedlab.registry.writes import invalid_object
+
+_BINDING = GroupResource("", "pods/binding")
+
+
+class Pods:
+    """Binds pods to nodes."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def bind(self, name: str, namespace: str, binding: Object, options: WriteOptions) -> Status:
+        """Put a pod onto a node; raises Conflict when it is bound, gated or being deleted."""
+        metadata = binding["metadata"]
+        metadata_rules.match_namespace(metadata, namespace)
+        self._admit(name, namespace, binding, options)
+        if metadata.get("name", "") != name:
+            raise new_bad_request("name in URL does not match name in Binding object")
+        if errors := _validate_binding(binding):
+            raise new_unknown(field.aggregate(errors))
+        pods = self._core.resources["pods"]
+        current = self._core.require(pods, namespace, name)
+        self._check_preconditions(current, metadata)
+        pod = current.thaw()
+        if refusal := _refuse(pod):
+            raise new_conflict(_BINDING, name, refusal)
+        self._assign(pod, binding)
+        if not options.dry_run:
+            stored = StoredObject.encode(pods.name, pod, self._core.store.next_revision)
+            self._core.store.update(stored, current.revision)
+        return new_status("Success")
+
+    def _admit(self, name: str, namespace: str, binding: Object, options: WriteOptions) -> None:
+        attributes = Attributes(
+            operation="CREATE",
+            resource=self._core.resources["pods"],
+            namespace=namespace,
+            name=name,
+            obj=binding,
+            old=None,
+            subresource="binding",
+            dry_run=options.dry_run,
+            user=options.user,
+            warnings=options.warnings,
+        )
+        self._core.admission.mutate(attributes, self._core)
+        self._core.admission.validate(attributes, self._core)
+
+    def _check_preconditions(self, current: StoredObject, metadata: Object) -> None:
+        """A binding may say which pod in which state it means."""
+        pods = self._core.resources["pods"]
+        uid, revision = metadata.get("uid", ""), metadata.get("resourceVersion", "")
+        cause = ""
+        if uid and uid != current.uid:
+            cause = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {current.uid}"
+        elif revision and revision != str(current.revision):
+            cause = (
+                f"Precondition failed: ResourceVersion in precondition: {revision}, "
+                f"ResourceVersion in object meta: {current.revision}"
+            )
+        if cause:
+            raise new_conflict(pods.group_resource, current.name, invalid_object(pods, current.key, cause))
+
+    def _assign(self, pod: Object, binding: Object) -> None:
+        """Note in the pod where it runs; labels and annotations of the binding win over its own."""
+        metadata, extra = pod["metadata"], binding["metadata"]
+        pod["spec"]["nodeName"] = binding["target"]["name"]
+        for key in ("annotations", "labels"):
+            if extra.get(key):
+                metadata[key] = {**metadata.get(key, {}), **extra[key]}
+        status = pod["status"]
+        set_condition(status, {"type": "PodScheduled", "status": "True"}, self._core.now())
+        if self._core.features.enabled("ClearingNominatedNodeNameAfterBinding"):
+            status.pop("nominatedNodeName", None)
+
+
+def _validate_binding(binding: Object) -> ErrorList:
+    target = binding.get("target") or {}
+    errors: ErrorList = []
+    if target.get("kind", "") not in ("", "Node"):
+        errors.append(field.not_supported(Path("target", "kind"), target["kind"], ("Node", "<empty>")))
+    if not target.get("name"):
+        errors.append(field.required(Path("target", "name")))
+    return errors
+
+
+def _refuse(pod: Object) -> str:
+    name = pod["metadata"]["name"]
+    if pod["metadata"].get("deletionTimestamp"):
+        return f"pod {name} is being deleted, cannot be assigned to a host"
+    if node := pod["spec"].get("nodeName"):
+        return f"pod {name} is already assigned to node {quote(node)}"
+    if pod["spec"].get("schedulingGates"):
+        return f"pod {name} has non-empty .spec.schedulingGates"
+    return ""

@@ -1,0 +1,218 @@
+"""The door to the store: every verb of the API, without HTTP.
+
+Mirrors: staging/src/k8s.io/apiserver/pkg/endpoints/handlers, registry/generic/registry (v1.36)
+Differs: nothing is asynchronous; `when_durable` says when an answer may be given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from schedlab.api.kinds.catalog import STRATEGIES
+from schedlab.api.object import Object, StoredObject, WatchEvent
+from schedlab.apimachinery import strict
+from schedlab.apimachinery.errors import Status, new_bad_request, new_not_found
+from schedlab.apimachinery.features import FeatureGates
+from schedlab.apimachinery.gvk import GroupResource
+from schedlab.apimachinery.patch.request import PatchType
+from schedlab.apimachinery.resources import Resources, known_resources
+from schedlab.apimachinery.schema import schema_for
+from schedlab.kernel.clock import Clock
+from schedlab.kernel.randomness import RandomSource
+from schedlab.registry.admission.chain import choose
+from schedlab.registry.admission.plugins import DEFAULT_NAMES, KNOWN
+from schedlab.registry.core import Core
+from schedlab.registry.deletes import Deleter
+from schedlab.registry.patches import Patcher
+from schedlab.registry.pods import Pods
+from schedlab.registry.reads import Reader
+from schedlab.registry.request import (
+    EVERYTHING,
+    NO_DELETE_OPTIONS,
+    NO_OPTIONS,
+    DeleteOptions,
+    Deletion,
+    ListOptions,
+    ObjectList,
+    WriteOptions,
+    Written,
+)
+from schedlab.registry.resource import Resource, make_resource
+from schedlab.registry.writes import Writer
+from schedlab.store import Store, StoreWatch
+
+
+class Registry:
+    """Creates, changes, deletes and reads objects of every served resource.
+
+    Resources are named as kubectl names them (`pods`, `storageclasses.storage.k8s.io`). Objects handed in are in
+    canonical form (see `decode`) and belong to the registry afterwards. Every refusal is a StatusError.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        random: RandomSource,
+        features: FeatureGates | None = None,
+        *,
+        admission: Iterable[str] = DEFAULT_NAMES,
+    ) -> None:
+        gates = FeatureGates.default() if features is None else features
+        self._core = Core(store, clock, random, gates, choose(KNOWN, admission), _served())
+        self._writer = Writer(self._core)
+        self._patcher = Patcher(self._core, self._writer)
+        self._deleter = Deleter(self._core)
+        self._reader = Reader(self._core)
+        self._pods = Pods(self._core)
+
+    # --- What is served ----------------------------------------------------------------------------------------------
+
+    @property
+    def resources(self) -> Resources:
+        """The served resources, for discovery and routing."""
+        return Resources(resource.type for resource in self._core.resources.values())
+
+    def resource(self, name: str) -> Resource:
+        """Return what is known of a resource; raises NotFound for one that is not served."""
+        found = self._core.resources.get(name)
+        if found is None:
+            plural, _, group = name.partition(".")
+            raise new_not_found(GroupResource(group, plural), "")
+        return found
+
+    def decode(self, resource: str, obj: Mapping[str, Any]) -> Object:
+        """Bring an object as a user writes it into canonical form, in a new dict; raises BadRequest."""
+        known = self.resource(resource)
+        try:
+            decoded = strict.decode(dict(obj), known.schema).value
+        except strict.DecodeError as error:
+            kind = known.type.kind
+            raise new_bad_request(
+                f'{kind} in version "{known.type.version}" cannot be handled as a {kind}: {error}'
+            ) from None
+        decoded["kind"], decoded["apiVersion"] = known.type.kind, known.type.api_version
+        return decoded
+
+    # --- Durability --------------------------------------------------------------------------------------------------
+
+    @property
+    def revision(self) -> int:
+        """The newest revision."""
+        return self._core.store.revision
+
+    def when_durable(self, revision: int, waiter: Callable[[Exception | None], None]) -> None:
+        """Call `waiter` once nothing can take the revision back, or with the error that did."""
+        self._core.store.when_durable(revision, waiter)
+
+    # --- Writing -----------------------------------------------------------------------------------------------------
+
+    def create(
+        self, resource: str, obj: Object, namespace: str = "", options: WriteOptions = NO_OPTIONS
+    ) -> StoredObject:
+        """Store a new object."""
+        known = self.resource(resource)
+        return known.present(self._writer.create(known, obj, namespace, options))
+
+    def update(
+        self,
+        resource: str,
+        name: str,
+        obj: Object,
+        namespace: str = "",
+        options: WriteOptions = NO_OPTIONS,
+        subresource: str = "",
+    ) -> Written:
+        """Replace an object, or what a subresource stands for."""
+        known = self.resource(resource)
+        return _present(known, self._writer.update(known, obj, name, namespace, options, subresource))
+
+    def patch(
+        self,
+        resource: str,
+        name: str,
+        patch_type: PatchType,
+        text: bytes,
+        namespace: str = "",
+        options: WriteOptions = NO_OPTIONS,
+        subresource: str = "",
+    ) -> Written:
+        """Change an object by a patch."""
+        known = self.resource(resource)
+        written = self._patcher.patch(known, name, namespace, patch_type, text, options, subresource)
+        return _present(known, written)
+
+    def apply(
+        self,
+        resource: str,
+        name: str,
+        configuration: Mapping[str, Any],
+        namespace: str = "",
+        options: WriteOptions = NO_OPTIONS,
+        subresource: str = "",
+    ) -> Written:
+        """Bring an object to what a manager wants of it, creating it if need be (server-side apply)."""
+        known = self.resource(resource)
+        return _present(known, self._patcher.apply(known, name, namespace, configuration, options, subresource))
+
+    def bind(self, name: str, binding: Object, namespace: str = "", options: WriteOptions = NO_OPTIONS) -> Status:
+        """Put a pod onto a node."""
+        return self._pods.bind(name, namespace, binding, options)
+
+    def delete(
+        self, resource: str, name: str, namespace: str = "", options: DeleteOptions = NO_DELETE_OPTIONS
+    ) -> Deletion:
+        """Delete an object, at once or by marking it."""
+        known = self.resource(resource)
+        deletion = self._deleter.delete(known, name, namespace, options)
+        shown = None if deletion.object is None else known.present(deletion.object)
+        return Deletion(shown, deletion.status, deletion.immediate)
+
+    def delete_collection(
+        self,
+        resource: str,
+        namespace: str = "",
+        selection: ListOptions = EVERYTHING,
+        options: DeleteOptions = NO_DELETE_OPTIONS,
+    ) -> ObjectList:
+        """Delete what a list would show; returns that list."""
+        known = self.resource(resource)
+        found = self._reader.list(known, namespace, selection)
+        self._deleter.delete_collection(known, found.items, options)
+        return found
+
+    # --- Reading -----------------------------------------------------------------------------------------------------
+
+    def get(self, resource: str, name: str, namespace: str = "") -> StoredObject:
+        """Return an object; raises NotFound."""
+        known = self.resource(resource)
+        return known.present(self._core.require(known, namespace, name))
+
+    def list(self, resource: str, namespace: str = "", selection: ListOptions = EVERYTHING) -> ObjectList:
+        """Return objects in key order."""
+        return self._reader.list(self.resource(resource), namespace, selection)
+
+    def watch(
+        self,
+        resource: str,
+        since: int,
+        handler: Callable[[WatchEvent], None],
+        namespace: str = "",
+        selection: ListOptions = EVERYTHING,
+    ) -> StoreWatch:
+        """Hand over what changes after a revision, as seen through the selectors; raises Expired."""
+        return self._reader.watch(self.resource(resource), namespace, selection, since, handler)
+
+
+def _present(resource: Resource, written: Written) -> Written:
+    return Written(resource.present(written.object), written.created)
+
+
+def _served() -> Mapping[str, Resource]:
+    known = known_resources()
+    served = {}
+    for name, strategy in STRATEGIES.items():
+        entry = known.named(name)
+        served[name] = make_resource(entry, strategy, schema_for(entry.group, entry.version, entry.kind))
+    return served

@@ -1,0 +1,95 @@
+"""One served resource: its place in the API and the rules of its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from schedlab.api.kinds.strategy import FieldPath, Strategy, UpdateStrategy
+from schedlab.api.object import Object, StoredObject
+from schedlab.apimachinery.apply import fieldset
+from schedlab.apimachinery.apply.manager import FieldManager
+from schedlab.apimachinery.errors import MethodNotAllowed, new_method_not_supported
+from schedlab.apimachinery.gvk import GroupKind, GroupResource
+from schedlab.apimachinery.resources import ResourceType
+from schedlab.apimachinery.schema import Struct
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """What the registry knows of a resource."""
+
+    type: ResourceType
+    strategy: Strategy
+    schema: Struct
+    #: Who owns which fields, by subresource; "" for the object itself.
+    managers: Mapping[str, FieldManager] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Name with group, as kubectl prints it."""
+        return self.strategy.resource
+
+    @property
+    def storage(self) -> str:
+        """The store's name for the key space."""
+        conversion = self.strategy.conversion
+        return self.strategy.resource if conversion is None else conversion.stored_as
+
+    def to_stored(self, obj: Object) -> Object:
+        """Turn an object into the form in which it is stored."""
+        conversion = self.strategy.conversion
+        return obj if conversion is None else conversion.to_stored(obj)
+
+    def from_stored(self, obj: Object) -> Object:
+        """Turn an object from the form in which it is stored."""
+        conversion = self.strategy.conversion
+        return obj if conversion is None else conversion.from_stored(obj)
+
+    def present(self, stored: StoredObject) -> StoredObject:
+        """Return a stored version as this resource shows it."""
+        if self.strategy.conversion is None:
+            return stored
+        return StoredObject.encode(self.name, self.from_stored(stored.thaw()), stored.revision)
+
+    @property
+    def namespaced(self) -> bool:
+        return self.type.namespaced
+
+    @property
+    def group_resource(self) -> GroupResource:
+        return self.type.group_resource
+
+    @property
+    def group_kind(self) -> GroupKind:
+        return GroupKind(self.type.group, self.type.kind)
+
+    def key(self, namespace: str, name: str) -> str:
+        return f"{namespace}/{name}" if self.type.namespaced else name
+
+    def prefix(self, namespace: str) -> str:
+        return f"{namespace}/" if self.type.namespaced and namespace else ""
+
+    def update_strategy(self, subresource: str) -> UpdateStrategy:
+        if not subresource:
+            return self.strategy.update
+        found = self.strategy.subresources.get(subresource)
+        if found is None:
+            raise self.not_supported("update")
+        return found
+
+    def not_supported(self, action: str) -> MethodNotAllowed:
+        return new_method_not_supported(self.group_resource, action)
+
+
+def make_resource(entry: ResourceType, strategy: Strategy, schema: Struct) -> Resource:
+    """Put together what is known of a resource."""
+    ways = {"": strategy.update, **strategy.subresources}
+    managers = {
+        name: FieldManager(entry.gvk, schema, name, _ignored(entry, way.reset_fields)) for name, way in ways.items()
+    }
+    return Resource(entry, strategy, schema, managers)
+
+
+def _ignored(entry: ResourceType, paths: Sequence[FieldPath]) -> Mapping[str, fieldset.FieldSet]:
+    return {entry.api_version: fieldset.of_paths(paths)} if paths else {}
