@@ -1,0 +1,130 @@
+"""Caches of what an API server has, kept up to date by watches, and handlers that hear of every change.
+
+    informers = Informers(client)
+    pods = informers.lister("pods")            reads; the first use lists the resource and begins to watch it
+    informers.on_change("pods", handler)       ADDED for all that is there, then every change; the cache knows it first
+
+Mirrors: shared informers of staging/src/k8s.io/client-go/tools/cache (v1.36).
+Differs: handlers are called at once and in the order in which they came; no resync; a resource that the server does not
+serve has no objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from schedlab.api.object import StoredObject, WatchEvent
+from schedlab.apimachinery.errors import NotFound
+from schedlab.client.protocol import Client, Watch
+
+Handler: TypeAlias = Callable[[WatchEvent], None]
+
+
+class Informer:
+    """The objects of one resource (client.listers.Lister), in the order in which they were first seen."""
+
+    def __init__(self, client: Client, resource: str) -> None:
+        self.resource = resource
+        self._objects: dict[tuple[str, str], StoredObject] = {}
+        self._of_namespace: dict[str, dict[str, StoredObject]] = {}
+        self._handlers: list[Handler] = []
+        self._watch: Watch | None = None
+        self._start(client)
+
+    def _start(self, client: Client) -> None:
+        try:
+            found, revision = client.list(self.resource)
+        except NotFound:
+            return
+        for obj in found:
+            self._put(obj)
+        self._watch = client.watch(self.resource, revision, self._changed)
+
+    # --- Reading ---
+
+    def get(self, name: str, namespace: str = "") -> Any | None:
+        """Return the typed view of one object, or None."""
+        found = self._objects.get((namespace, name))
+        return None if found is None else found.view
+
+    def list(self, namespace: str | None = None) -> Sequence[Any]:
+        """Return the typed views of all objects (of one namespace)."""
+        if namespace is None:
+            return [obj.view for obj in self._objects.values()]
+        return [obj.view for obj in self._of_namespace.get(namespace, {}).values()]
+
+    def stored(self, name: str, namespace: str = "") -> StoredObject | None:
+        """Return one whole object, or None."""
+        return self._objects.get((namespace, name))
+
+    def all_stored(self) -> Sequence[StoredObject]:
+        """Return all whole objects."""
+        return tuple(self._objects.values())
+
+    # --- Changes ---
+
+    def on_change(self, handler: Handler) -> None:
+        """Tell `handler` what is there, then of every change."""
+        for obj in self.all_stored():
+            handler(WatchEvent("ADDED", obj))
+        self._handlers.append(handler)
+
+    def stop(self) -> None:
+        """Follow no more changes."""
+        if self._watch is not None:
+            self._watch.stop()
+            self._watch = None
+
+    def _changed(self, event: WatchEvent) -> None:
+        obj = event.object
+        known = self._objects.get((obj.namespace, obj.name))
+        if event.type == "DELETED":
+            if known is None:
+                return
+            self._drop(obj)
+            told = WatchEvent("DELETED", obj, known)
+        else:
+            self._put(obj)
+            told = WatchEvent("ADDED" if known is None else "MODIFIED", obj, known)
+        for handler in tuple(self._handlers):
+            handler(told)
+
+    def _put(self, obj: StoredObject) -> None:
+        self._objects[obj.namespace, obj.name] = obj
+        self._of_namespace.setdefault(obj.namespace, {})[obj.name] = obj
+
+    def _drop(self, obj: StoredObject) -> None:
+        del self._objects[obj.namespace, obj.name]
+        siblings = self._of_namespace[obj.namespace]
+        del siblings[obj.name]
+        if not siblings:
+            del self._of_namespace[obj.namespace]
+
+
+class Informers:
+    """One informer per resource, begun at its first use (client.listers.Listers)."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._informers: dict[str, Informer] = {}
+
+    def lister(self, resource: str) -> Informer:
+        """Return the objects of a resource; every caller gets the same informer."""
+        informer = self._informers.get(resource)
+        if informer is None:
+            informer = self._informers[resource] = Informer(self._client, resource)
+        return informer
+
+    def on_change(self, resource: str, handler: Handler) -> None:
+        """Call `handler` with ADDED for every object that is there and with every change that follows."""
+        self.lister(resource).on_change(handler)
+
+    def resources(self) -> tuple[str, ...]:
+        """Return the resources that somebody listens to, in the order in which they were first asked for."""
+        return tuple(self._informers)
+
+    def stop(self) -> None:
+        """Follow no more changes."""
+        for informer in self._informers.values():
+            informer.stop()

@@ -1,0 +1,127 @@
+"""The client of an API server in the same process: requests go straight to the registry.
+
+The answer to a write comes before `submit` returns, unless the store's back end takes its time to make it durable.
+
+Mirrors: the role of client-go's REST client (v1.36). Differs: no HTTP, no retries, no rate limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from schedlab.api.object import Object, StoredObject, WatchEvent
+from schedlab.apimachinery import strict
+from schedlab.apimachinery.errors import StatusError, new_bad_request, new_internal_error
+from schedlab.apimachinery.schema import schema_for
+from schedlab.client.protocol import Completion, Outcome, Watch, Write
+from schedlab.registry import DeleteOptions, ListOptions, Registry, User, WriteOptions
+
+
+class InProcessClient:
+    """Speaks to a registry under a user agent, which names the owner of the fields it writes; see protocol.Client."""
+
+    def __init__(self, registry: Registry, user_agent: str, user: User | None = None) -> None:
+        self.user_agent = user_agent
+        self._registry = registry
+        self._user = User() if user is None else user
+
+    def get(self, resource: str, name: str, namespace: str = "") -> StoredObject:
+        """Return one object; raises StatusError."""
+        return self._registry.get(resource, name, namespace)
+
+    def list(self, resource: str, namespace: str = "") -> tuple[Sequence[StoredObject], int]:
+        """Return all objects in key order and the revision of the list."""
+        found = self._registry.list(resource, namespace, ListOptions())
+        return found.items, found.revision
+
+    def watch(self, resource: str, since: int, handler: Callable[[WatchEvent], None]) -> Watch:
+        """Push every change after a revision; raises StatusError."""
+        return self._registry.watch(resource, since, handler)
+
+    def submit(self, write: Write, done: Completion | None = None) -> None:
+        """Carry the write out and tell `done` once nothing can take it back."""
+        try:
+            obj = self._carry_out(write)
+        except StatusError as error:
+            if done is not None:
+                done(Outcome(error=error))
+            return
+        if done is None:
+            return
+
+        def settled(lost: Exception | None) -> None:
+            if lost is None:
+                done(Outcome(obj))
+            else:
+                done(Outcome(error=new_internal_error(f"the change could not be kept: {lost}")))
+
+        self._registry.when_durable(self._registry.revision, settled)
+
+    def _carry_out(self, write: Write) -> StoredObject | None:
+        registry, resource, options = self._registry, write.resource, self._write_options(write)
+        if write.verb == "delete":
+            return registry.delete(resource, write.name, write.namespace, self._delete_options(write)).object
+        if write.verb == "patch":
+            return self._patch(write, options)
+        obj = self._decode(write)
+        if write.verb == "update":
+            return registry.update(resource, write.name, obj, write.namespace, options, write.subresource).object
+        if write.subresource == "binding":
+            registry.bind(write.name, obj, write.namespace, options)
+            return None
+        if write.subresource:
+            raise registry.resource(resource).not_supported("create")
+        return registry.create(resource, obj, write.namespace, options)
+
+    def _patch(self, write: Write, options: WriteOptions) -> StoredObject:
+        registry, resource, subresource = self._registry, write.resource, write.subresource
+        if write.patch_type == "apply":
+            configuration = _object(write)
+            return registry.apply(resource, write.name, configuration, write.namespace, options, subresource).object
+        text = orjson.dumps(write.body)
+        return registry.patch(
+            resource, write.name, write.patch_type, text, write.namespace, options, subresource
+        ).object
+
+    def _decode(self, write: Write) -> Object:
+        """Bring a body into canonical form; that of a subresource may be of a kind of its own."""
+        known = self._registry.resource(write.resource)
+        part = known.type.subresource(write.subresource) if write.subresource else None
+        if part is None or part.gvk == known.type.gvk:
+            return self._registry.decode(write.resource, _object(write))
+        kind = part.gvk.kind
+        try:
+            return strict.decode(dict(_object(write)), schema_for(part.gvk.group, part.gvk.version, kind)).value
+        except strict.DecodeError as error:
+            raise new_bad_request(f"{kind} cannot be handled as a {kind}: {error}") from None
+
+    def _write_options(self, write: Write) -> WriteOptions:
+        options = write.options
+        return WriteOptions(
+            field_manager=options.get("fieldManager", ""),
+            user_agent=self.user_agent,
+            dry_run=bool(options.get("dryRun")),
+            force=options.get("force") == "true",
+            user=self._user,
+        )
+
+    def _delete_options(self, write: Write) -> DeleteOptions:
+        body: Mapping[str, Any] = _object(write) if write.body else {}
+        preconditions = body.get("preconditions") or {}
+        return DeleteOptions(
+            grace_period_seconds=body.get("gracePeriodSeconds"),
+            uid=preconditions.get("uid"),
+            resource_version=preconditions.get("resourceVersion"),
+            propagation_policy=body.get("propagationPolicy"),
+            orphan_dependents=body.get("orphanDependents"),
+            dry_run=bool(body.get("dryRun") or write.options.get("dryRun")),
+            user=self._user,
+        )
+
+
+def _object(write: Write) -> Mapping[str, Any]:
+    assert isinstance(write.body, Mapping), f"{write.verb} of {write.resource} {write.name} needs an object as body"
+    return write.body
