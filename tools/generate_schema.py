@@ -34,7 +34,8 @@ Json = dict[str, Any]
 
 def read_definitions() -> dict[str, Json]:
     text = importlib.resources.files("kubernetes_validate").joinpath(DEFINITIONS).read_text()
-    return json.loads(text)["$defs"]
+    definitions: dict[str, Json] = json.loads(text)["$defs"]
+    return definitions
 
 
 def display(go_type: str) -> str:

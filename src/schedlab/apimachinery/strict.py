@@ -13,7 +13,8 @@ Differs: when an object is repeated inside a map, the two are merged; Go keeps t
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from functools import cache, lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
@@ -38,7 +39,7 @@ class Decoded:
     """An object in canonical form and what strict validation has against the text it came from."""
 
     value: dict[str, Any]
-    strict_errors: list[str] = field(default_factory=list)
+    strict_errors: list[str] = dataclass_field(default_factory=list)
 
 
 def decode(value: JSONValue, type: Struct) -> Decoded:

@@ -24,39 +24,53 @@ def test_kind_and_api_version_are_taken_from_the_path_when_missing(text: str) ->
     [
         (
             '{"kind":"Secret","apiVersion":"v1"}',
-            'Secret in version "v1" cannot be handled as a ConfigMap: '
-            "converting (v1.Secret) to (core.ConfigMap): unknown conversion",
+            (
+                'Secret in version "v1" cannot be handled as a ConfigMap: '
+                "converting (v1.Secret) to (core.ConfigMap): unknown conversion"
+            ),
         ),
         (
             '{"kind":"Nonsense","apiVersion":"v1"}',
-            'Nonsense in version "v1" cannot be handled as a ConfigMap: no kind "Nonsense" is registered for version '
-            '"v1" in scheme "pkg/api/legacyscheme/scheme.go:30"',
+            (
+                'Nonsense in version "v1" cannot be handled as a ConfigMap: no kind "Nonsense" is registered for version '
+                '"v1" in scheme "pkg/api/legacyscheme/scheme.go:30"'
+            ),
         ),
         (
             '{"data":{"a":1}}',
-            'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct '
-            "field ConfigMap.data of type string",
+            (
+                'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct '
+                "field ConfigMap.data of type string"
+            ),
         ),
         (
             "nonsense",
-            "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse "
-            "error: invalid character 'o' in literal null (expecting 'u') (6e6f6e73656e7365)",
+            (
+                "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse "
+                "error: invalid character 'o' in literal null (expecting 'u') (6e6f6e73656e7365)"
+            ),
         ),
         (
             "",
-            "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse "
-            "error: unexpected end of JSON input (<empty>)",
+            (
+                "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse "
+                "error: unexpected end of JSON input (<empty>)"
+            ),
         ),
         (
             '{"kind":5,"some":"thing that is long"}',
-            "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse "
-            "error: json: cannot unmarshal number into Go struct field .kind of type string "
-            '({"kind":5,"some":"thing that i ...)',
+            (
+                "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse "
+                "error: json: cannot unmarshal number into Go struct field .kind of type string "
+                '({"kind":5,"some":"thing that i ...)'
+            ),
         ),
         (
             '{"apiVersion":"a/b/c"}',
-            "the object provided is unrecognized (must be of type ConfigMap): unexpected GroupVersion string: a/b/c "
-            '({"apiVersion":"a/b/c"})',
+            (
+                "the object provided is unrecognized (must be of type ConfigMap): unexpected GroupVersion string: a/b/c "
+                '({"apiVersion":"a/b/c"})'
+            ),
         ),
     ],
 )

@@ -160,4 +160,4 @@ def test_raw_extensions_are_atomic_and_fields_v1_are_not() -> None:
     assert isinstance(raw, Untyped)
     assert isinstance(fields, Untyped)
 
-    assert (True, False) == (raw.atomic, fields.atomic)
+    assert (raw.atomic, fields.atomic) == (True, False)

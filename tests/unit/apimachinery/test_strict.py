@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from schedlab.apimachinery import schema, strict
+from schedlab.apimachinery import json_reader, schema, strict
 from schedlab.apimachinery.strict import DecodeError
 
 
@@ -24,7 +24,9 @@ def pod(**spec: Any) -> dict[str, Any]:
 
 
 def test_what_go_always_writes_is_filled_in_and_empty_optional_values_are_left_out() -> None:
-    got = decode("Pod", {"metadata": {"name": "x", "labels": {}, "namespace": ""}, "spec": {"containers": [{"name": "c"}]}})
+    got = decode(
+        "Pod", {"metadata": {"name": "x", "labels": {}, "namespace": ""}, "spec": {"containers": [{"name": "c"}]}}
+    )
 
     assert got.value == {
         "metadata": {"name": "x"},
@@ -137,8 +139,6 @@ def test_strict_errors_are_joined_into_one_message() -> None:
 
 
 def test_repeated_fields_of_a_value_without_type_are_found() -> None:
-    from schedlab.apimachinery import json_reader  # noqa: PLC0415 - one test needs it
-
     value = json_reader.read(b'{"a":[{"b":1,"b":2}]}')
 
     assert strict.repeated_fields(value) == ['duplicate field "a[0].b"']
@@ -162,8 +162,10 @@ def test_repeated_fields_of_a_value_without_type_are_found() -> None:
         ),
         (
             '{"spec":{"ephemeralContainers":[{"image":true}]}}',
-            "json: cannot unmarshal bool into Go struct field "
-            "EphemeralContainer.spec.ephemeralContainers.EphemeralContainerCommon.image of type string",
+            (
+                "json: cannot unmarshal bool into Go struct field "
+                "EphemeralContainer.spec.ephemeralContainers.EphemeralContainerCommon.image of type string"
+            ),
         ),
         (
             '{"spec":{"restartPolicy":1}}',
@@ -199,8 +201,10 @@ def test_repeated_fields_of_a_value_without_type_are_found() -> None:
         ),
         (
             '{"spec":{"containers":[{"livenessProbe":{"httpGet":{"port":1.5}}}]}}',
-            "json: cannot unmarshal number 1.5 into Go struct field "
-            "HTTPGetAction.spec.containers.livenessProbe.ProbeHandler.httpGet.port of type int32",
+            (
+                "json: cannot unmarshal number 1.5 into Go struct field "
+                "HTTPGetAction.spec.containers.livenessProbe.ProbeHandler.httpGet.port of type int32"
+            ),
         ),
     ],
 )
@@ -212,7 +216,7 @@ def test_wrong_types_are_reported_in_gos_words(text: str, message: str) -> None:
 
 
 def test_the_first_wrong_type_is_reported_unless_a_type_with_its_own_decoder_fails() -> None:
-    with pytest.raises(DecodeError, match="Go struct field PodSpec.spec.nodeName"):
+    with pytest.raises(DecodeError, match=r"Go struct field PodSpec\.spec\.nodeName"):
         decode_text("Pod", '{"spec":{"nodeName":1,"hostname":2}}')
     with pytest.raises(DecodeError, match="quantities must match"):
         decode_text("Pod", '{"spec":{"nodeName":1,"overhead":{"cpu":"x"}}}')

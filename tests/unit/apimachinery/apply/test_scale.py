@@ -20,8 +20,8 @@ def entry(manager: str, operation: str, fields: dict[str, Any], **more: str) -> 
     }
 
 
-REPLICAS = {"f:spec": {"f:replicas": {}}}
-BOTH = {"f:spec": {"f:replicas": {}, "f:selector": {}}}
+REPLICAS: dict[str, Any] = {"f:spec": {"f:replicas": {}}}
+BOTH: dict[str, Any] = {"f:spec": {"f:replicas": {}, "f:selector": {}}}
 PARENT = [entry("a", "Apply", BOTH), entry("b", "Update", {"f:metadata": {}})]
 
 

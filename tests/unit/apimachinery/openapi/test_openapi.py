@@ -11,7 +11,9 @@ from schedlab.apimachinery.resources import Resources, known_resources, stable_r
 
 @pytest.fixture(scope="module")
 def served() -> Resources:
-    return stable_resources().restrict(["pods", "pods/status", "pods/binding", "nodes", "priorityclasses.scheduling.k8s.io"])
+    return stable_resources().restrict(
+        ["pods", "pods/status", "pods/binding", "nodes", "priorityclasses.scheduling.k8s.io"]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +84,9 @@ def test_the_hash_changes_with_what_is_served(served: Resources, documents: Open
 def test_paths_have_the_operations_of_their_verbs(core: dict[str, Any], path: str, actions: dict[str, str]) -> None:
     item = core["paths"][path]
 
-    assert actions == {method: op.get("x-kubernetes-action", "") for method, op in item.items() if method != "parameters"}
+    assert actions == {
+        method: op.get("x-kubernetes-action", "") for method, op in item.items() if method != "parameters"
+    }
 
 
 def test_subresources_that_are_not_served_have_no_path(core: dict[str, Any]) -> None:
@@ -134,7 +138,7 @@ def test_schemas_carry_merge_keys_list_types_defaults_and_enumerations(core: dic
     assert constraints["x-kubernetes-patch-merge-key"] == "topologyKey"
     assert port["protocol"]["default"] == "TCP"
     assert port["protocol"]["enum"] == ["SCTP", "TCP", "UDP"]
-    assert "Possible enum values:\n - `\"SCTP\"`" in port["protocol"]["description"]
+    assert 'Possible enum values:\n - `"SCTP"`' in port["protocol"]["description"]
     assert spec["affinity"]["allOf"] == [{"$ref": "#/components/schemas/io.k8s.api.core.v1.Affinity"}]
 
 

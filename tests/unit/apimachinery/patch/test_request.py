@@ -58,7 +58,11 @@ def test_a_json_patch_without_operations_changes_nothing(body: str) -> None:
         ),
         ("merge", {"bogus": 1}, ('unknown field "bogus"',)),
         ("merge", '{"data":{"a":"2","a":"3"}}', ('duplicate field "data.a"',)),
-        ("strategic", {"bogus": 1, "metadata": {"also": 1}}, ('unknown field "bogus"', 'unknown field "metadata.also"')),
+        (
+            "strategic",
+            {"bogus": 1, "metadata": {"also": 1}},
+            ('unknown field "bogus"', 'unknown field "metadata.also"'),
+        ),
         ("strategic", '{"data":{"a":"2","a":"3"}}', ('duplicate field "data.a"',)),
     ],
 )
@@ -74,15 +78,19 @@ def test_unknown_and_repeated_fields_warn_or_are_ignored(kind: PatchType, body: 
         (
             "merge",
             {"bogus": 1},
-            '{"apiVersion":"v1","bogus":1,"data":{"a":"1"},"kind":"ConfigMap","metadata":{"name":"x","namespace":"d",'
-            '"resourceVersion":"7","labels":{"l":"\\u003c1\\u003e"}}}',
+            (
+                '{"apiVersion":"v1","bogus":1,"data":{"a":"1"},"kind":"ConfigMap","metadata":{"name":"x","namespace":"d",'
+                '"resourceVersion":"7","labels":{"l":"\\u003c1\\u003e"}}}'
+            ),
             'strict decoding error: unknown field "bogus"',
         ),
         (
             "json",
             [{"op": "add", "path": "/metadata/also", "value": 1.0}],
-            '{"apiVersion":"v1","data":{"a":"1"},"kind":"ConfigMap","metadata":{"also":1.0,"labels":'
-            '{"l":"\\u003c1\\u003e"},"name":"x","namespace":"d","resourceVersion":"7"}}',
+            (
+                '{"apiVersion":"v1","data":{"a":"1"},"kind":"ConfigMap","metadata":{"also":1.0,"labels":'
+                '{"l":"\\u003c1\\u003e"},"name":"x","namespace":"d","resourceVersion":"7"}}'
+            ),
             'strict decoding error: unknown field "metadata.also"',
         ),
         (
@@ -138,7 +146,7 @@ def test_bodies_that_are_no_patches_are_bad_requests(kind: PatchType, body: Any,
 
 
 def test_bodies_that_are_no_patches_are_bad_requests_without_field_validation_too() -> None:
-    with pytest.raises(BadRequest, match="Go value of type jsonpatch.Patch"):
+    with pytest.raises(BadRequest, match=r"Go value of type jsonpatch\.Patch"):
         patch("json", {}, "Ignore")
     with pytest.raises(BadRequest, match="Invalid JSON Patch"):
         patch("merge", "{", "Ignore")
