@@ -23,7 +23,7 @@ from schedlab.registry.request import ObjectList
 ObjectEncoder: TypeAlias = Callable[[StoredObject], bytes]
 
 #: So many items are encoded before other requests get their turn.
-ITEMS_PER_CHUNK: Final = 1000
+ITEMS_PER_PIECE: Final = 500
 
 _PARTIAL: Final = "PartialObjectMetadata"
 
@@ -68,11 +68,11 @@ def partial_list(objects: ObjectList, api_version: str) -> Iterator[bytes]:
 
 
 def pieces(head: bytes, items: Sequence[StoredObject], encode: ObjectEncoder, tail: bytes) -> Iterator[bytes]:
-    """Yield a JSON list so that no piece has more than ITEMS_PER_CHUNK items."""
-    if len(items) <= ITEMS_PER_CHUNK:
+    """Yield a JSON list so that no piece has more than ITEMS_PER_PIECE items."""
+    if len(items) <= ITEMS_PER_PIECE:
         yield b"%b%b%b" % (head, b",".join(map(encode, items)), tail)
         return
-    for start in range(0, len(items), ITEMS_PER_CHUNK):
+    for start in range(0, len(items), ITEMS_PER_PIECE):
         lead = head if start == 0 else b","
-        yield lead + b",".join(map(encode, items[start : start + ITEMS_PER_CHUNK]))
+        yield lead + b",".join(map(encode, items[start : start + ITEMS_PER_PIECE]))
     yield tail

@@ -12,13 +12,14 @@ import orjson
 
 from schedlab.api.object import StoredObject
 from schedlab.apimachinery.errors import NotAcceptable, Status, StatusError, new_status
+from schedlab.apiserver import printers
 from schedlab.apiserver.answers import Answer, object_answer
-from schedlab.apiserver.encoding import ObjectEncoder, partial_encoder, partial_list, whole, whole_list
+from schedlab.apiserver.encoding import ITEMS_PER_PIECE, ObjectEncoder, partial_encoder, partial_list, whole, whole_list
 from schedlab.apiserver.negotiation import Form
 from schedlab.apiserver.options import read_include_object
 from schedlab.apiserver.request import Request
 from schedlab.apiserver.routing import Route
-from schedlab.apiserver.tables import TableEncoder, printer_of
+from schedlab.apiserver.tables import TableEncoder
 from schedlab.registry.request import ObjectList
 
 #: Go packages of the internal types, where they are not called as the first part of the group.
@@ -67,24 +68,15 @@ def several(request: Request, route: Route, objects: ObjectList, form: Form) -> 
     else:
         go_type = _internal_type(route, route.type.list_kind)
         raise _not_acceptable(f"you requested {form.transform}, but the requested object is a list ({go_type})")
-    first = next(body)
-    second = next(body, None)
-    if second is None or form.pretty or form.encoding == "yaml":
-        return object_answer(first + (second or b"") + b"".join(body), form)
-    return Pieces(_chain(first, second, body), form.content_type)
-
-
-def _chain(first: bytes, second: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield first
-    yield second
-    yield from rest
+    if len(objects.items) <= ITEMS_PER_PIECE or form.pretty or form.encoding == "yaml":
+        return object_answer(b"".join(body), form)
+    return Pieces(body, form.content_type)
 
 
 def table(request: Request, route: Route, form: Form) -> TableEncoder:
     """Return the encoder of Tables of this resource."""
-    return TableEncoder(
-        printer_of(route.resource.name), request.clock, form.api_version, read_include_object(request.query)
-    )
+    printer = printers.find(route.type.full_name, "" if route.sub is None else route.sub.name)
+    return TableEncoder(printer, request.clock, form.api_version, read_include_object(request.query))
 
 
 def _internal_type(route: Route, kind: str) -> str:

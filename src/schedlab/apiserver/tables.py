@@ -8,42 +8,29 @@ Mirrors: asTable of staging/src/k8s.io/apiserver/pkg/endpoints/handlers/response
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache
-from typing import Any, Final
+from functools import cache
+from typing import Any
 
 import orjson
 
 from schedlab.api.object import StoredObject, header
 from schedlab.apimachinery.schema import read_data
 from schedlab.apimachinery.table import DEFAULT, Printer
+from schedlab.apiserver import printers
 from schedlab.apiserver.encoding import ObjectEncoder, list_metadata, partial_encoder, pieces, whole
 from schedlab.kernel.clock import Clock
 from schedlab.registry.request import ObjectList
 
-#: The kinds with columns of their own.
-PRINTERS: Final[Mapping[str, Printer]] = {}
-
 
 @cache
-def _texts() -> Mapping[str, Any]:
-    texts: Mapping[str, Any] = read_data("descriptions.json.gz")["types"]
-    return texts
-
-
-def describe(type_name: str, field: str) -> str:
-    """Return what the API reference says about a field."""
-    text: str = _texts()[type_name][1].get(field, "")
-    return text
-
-
-def printer_of(resource: str) -> Printer:
-    """Return the columns of a resource."""
-    return PRINTERS.get(resource, DEFAULT)
-
-
-@lru_cache(maxsize=256)
-def _columns(printer: Printer) -> bytes:
-    return orjson.dumps([column.wire(describe) for column in printer.columns])
+def _columns() -> Mapping[Printer, bytes]:
+    """Describe the columns of all printers at once: the big table of descriptions is read once and not kept."""
+    types: Mapping[str, tuple[str, Mapping[str, str]]] = read_data("descriptions.json.gz")["types"]
+    found = {DEFAULT, printers.find("", "scale"), *(printer for _, printer in printers.all_printers())}
+    return {
+        printer: orjson.dumps([column.wire(lambda kind, field: types[kind][1][field]) for column in printer.columns])
+        for printer in found
+    }
 
 
 class TableEncoder:
@@ -53,7 +40,7 @@ class TableEncoder:
         self._printer = printer
         self._clock = clock
         self._header = header("Table", api_version)
-        self._columns = _columns(printer)
+        self._columns = _columns()[printer]
         self._object = _row_object(api_version, include)
 
     def list(self, objects: ObjectList) -> Iterator[bytes]:
@@ -69,7 +56,8 @@ class TableEncoder:
         return b'{%b"metadata":{"resourceVersion":"%d"},"columnDefinitions":%b,"rows":[%b]}' % parts
 
     def _row(self, obj: StoredObject) -> bytes:
-        row = self._printer.row(obj.raw, self._clock.now_ns())
+        # The dict is not kept: a list of many objects would leave one with each of them.
+        row = self._printer.row(obj.thaw(), self._clock.now_ns())
         if not row.conditions:
             return b'{"cells":%b,"object":%b}' % (orjson.dumps(row.cells), self._object(obj))
         conditions: list[dict[str, Any]] = [dict(condition) for condition in row.conditions]
