@@ -4,11 +4,9 @@ Mirrors: pkg/printers/internalversion (v1.36)
 Differs: nothing that a client sees.
 """
 
-import functools
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
-from schedlab.apimachinery.schema import read_data
 from schedlab.apimachinery.table import DEFAULT, Printer
 from schedlab.apiserver.printers import (
     admission,
@@ -48,30 +46,19 @@ _GROUPS: Final[Mapping[str, Mapping[str, Printer]]] = {
 }
 
 
-def find(group: str, plural: str, subresource: str = "") -> Printer:
-    """Return the printer of a built-in resource; those without columns of their own share the default one."""
+def find(resource: str, subresource: str = "") -> Printer:
+    """Return the printer of a built-in resource, `pods` or `deployments.apps`.
+
+    Those without columns of their own share the default one.
+    """
     if subresource == "scale":
         return autoscaling.SCALE
+    plural, _, group = resource.partition(".")
     return _GROUPS.get(group, {}).get(plural, DEFAULT)
 
 
-def all_printers() -> Iterator[Printer]:
-    """Go through all printers; kinds that show the same share one."""
-    yield from (DEFAULT, autoscaling.SCALE)
-    for printers in _GROUPS.values():
-        yield from printers.values()
-
-
-def columns(printer: Printer) -> list[dict[str, Any]]:
-    """Return the column definitions of a printer as the wire has them."""
-    return _columns()[printer]
-
-
-@functools.cache
-def _columns() -> Mapping[Printer, list[dict[str, Any]]]:
-    """Describe all columns at once, so that the big table of descriptions is read once and not kept."""
-    types: Mapping[str, tuple[str, Mapping[str, str]]] = read_data("descriptions.json.gz")["types"]
-    return {
-        printer: [column.wire(lambda kind, field: types[kind][1][field]) for column in printer.columns]
-        for printer in all_printers()
-    }
+def all_printers() -> Iterator[tuple[str, Printer]]:
+    """Go through the resources with columns of their own."""
+    for group, printers in _GROUPS.items():
+        for plural, printer in printers.items():
+            yield f"{plural}.{group}" if group else plural, printer

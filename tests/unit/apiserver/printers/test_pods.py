@@ -45,7 +45,7 @@ def pod(
 
 
 def cells(obj: dict[str, Any]) -> list[Any]:
-    return list(printers.find("", "pods").row(obj, NOW).cells)
+    return list(printers.find("pods").row(obj, NOW).cells)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_wide_columns_show_where_a_pod_is() -> None:
 
 
 def test_a_finished_pod_is_marked_as_complete() -> None:
-    printer = printers.find("", "pods")
+    printer = printers.find("pods")
 
     assert printer.row(pod(phase="Succeeded"), NOW).conditions == (
         {

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from schedlab.apimachinery import time
-from schedlab.apimachinery.table import Printer
+from schedlab.apimachinery.schema import read_data
+from schedlab.apimachinery.table import DEFAULT
 from schedlab.apiserver import printers
 
 NOW = time.parse_time("2026-01-02T03:04:05Z")
@@ -21,11 +22,6 @@ SELECTOR = {"matchLabels": {"a": "b"}}
 def obj(**parts: Any) -> dict[str, Any]:
     metadata = {"name": "x", "creationTimestamp": "2026-01-02T03:00:00Z", **parts.pop("metadata", {})}
     return {"metadata": metadata, **parts}
-
-
-def printer_of(resource: str) -> Printer:
-    plural, _, group = resource.partition(".")
-    return printers.find(group, plural)
 
 
 DELETED = {"deletionTimestamp": "2026-01-02T03:04:00Z"}
@@ -480,7 +476,7 @@ CASES: list[tuple[str, dict[str, Any], list[Any]]] = [
 
 @pytest.mark.parametrize(("resource", "value", "cells"), CASES)
 def test_the_cells_of_a_kind(resource: str, value: dict[str, Any], cells: list[Any]) -> None:
-    found = list(printer_of(resource).row(value, NOW).cells)
+    found = list(printers.find(resource).row(value, NOW).cells)
 
     assert found == cells
     assert [type(cell) for cell in found] == [type(cell) for cell in cells]
@@ -526,7 +522,7 @@ def test_an_autoscaler_shows_current_and_wanted_numbers(
         status={"currentReplicas": 2, "currentMetrics": [status]},
     )
 
-    assert list(printer_of("horizontalpodautoscalers.autoscaling").row(scaler, NOW).cells) == [
+    assert list(printers.find("horizontalpodautoscalers.autoscaling").row(scaler, NOW).cells) == [
         "x",
         "Deployment/d",
         text,
@@ -538,7 +534,7 @@ def test_an_autoscaler_shows_current_and_wanted_numbers(
 
 
 def test_an_autoscaler_shows_two_metrics_and_the_number_of_others() -> None:
-    printer = printer_of("horizontalpodautoscalers.autoscaling")
+    printer = printers.find("horizontalpodautoscalers.autoscaling")
 
     assert printer.row(obj(spec={"metrics": [{}, {}, {}]}), NOW).cells[2:4] == (
         "<unknown type>, <unknown type> + 1 more...",
@@ -548,7 +544,7 @@ def test_an_autoscaler_shows_two_metrics_and_the_number_of_others() -> None:
 
 
 def test_a_scale_has_columns_whatever_it_belongs_to() -> None:
-    printer = printers.find("apps", "deployments", "scale")
+    printer = printers.find("deployments.apps", "scale")
 
     assert list(printer.row(obj(spec={"replicas": 3}, status={"replicas": 2}), NOW).cells) == ["x", 3, 2, AGE]
     assert printer.columns[0].format == ""
@@ -566,17 +562,18 @@ def test_a_scale_has_columns_whatever_it_belongs_to() -> None:
 def test_the_status_of_a_job_follows_its_conditions(conditions: list[tuple[str, str]], status: str) -> None:
     job = obj(status={"conditions": [{"type": kind, "status": value} for kind, value in conditions]})
 
-    assert printer_of("jobs.batch").row(job, NOW).cells[1] == status
+    assert printers.find("jobs.batch").row(job, NOW).cells[1] == status
 
 
-def test_every_column_has_a_definition_for_the_wire() -> None:
-    for printer in printers.all_printers():
-        defined = printers.columns(printer)
+def test_every_column_that_names_a_field_has_its_description() -> None:
+    types = read_data("descriptions.json.gz")["types"]
 
-        assert [column["name"] for column in defined] == [column.name for column in printer.columns]
-        assert all(column["description"] for column in defined if column["name"] not in UNDESCRIBED)
+    for printer in (DEFAULT, printers.find("", "scale"), *(printer for _, printer in printers.all_printers())):
+        for column in printer.columns:
+            assert column.field is None or types[column.field[0]][1][column.field[1]]
+            assert column.field or column.description or column.name in UNDESCRIBED
 
 
 def test_every_printer_copes_with_an_object_that_says_nothing() -> None:
-    for printer in printers.all_printers():
+    for _, printer in printers.all_printers():
         assert printer.row({"metadata": {}}, NOW).cells
