@@ -28,9 +28,7 @@ class Path:
 
     def child(self, name: str, *more_names: str) -> "Path":
         step = self._step(name, "")
-        for another in more_names:
-            step = step._step(another, "")
-        return step
+        return step.child(*more_names) if more_names else step
 
     def index(self, position: int) -> "Path":
         return self._step("", str(position))
