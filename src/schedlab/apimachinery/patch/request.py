@@ -27,14 +27,6 @@ from schedlab.apimachinery.schema import Field, List, Scalar, Struct, Untyped
 
 PatchType: TypeAlias = Literal["json", "merge", "strategic"]
 
-#: Media types of the patches, and what each is called here.
-MEDIA_TYPES: Final[Mapping[str, str]] = {
-    "application/json-patch+json": "json",
-    "application/merge-patch+json": "merge",
-    "application/strategic-merge-patch+json": "strategic",
-    "application/apply-patch+yaml": "apply",
-}
-
 OPERATIONS_MAX: Final = 10_000
 
 
@@ -63,6 +55,7 @@ def apply(
         return request.json()
     if patch_type == "merge":
         return request.merge()
+    assert patch_type == "strategic", f"{patch_type} is not a patch of this package"
     return request.strategic()
 
 
