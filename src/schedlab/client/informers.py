@@ -11,7 +11,7 @@ serve has no objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from schedlab.api.object import StoredObject, WatchEvent
@@ -19,6 +19,10 @@ from schedlab.apimachinery.errors import NotFound
 from schedlab.client.protocol import Client, Watch
 
 Handler: TypeAlias = Callable[[WatchEvent], None]
+#: Says under which value an object is indexed; "" leaves it out.
+KeyOf: TypeAlias = Callable[[StoredObject], str]
+#: The objects under each value, by (namespace, name).
+Groups: TypeAlias = dict[str, dict[tuple[str, str], StoredObject]]
 
 
 class Informer:
@@ -28,6 +32,7 @@ class Informer:
         self.resource = resource
         self._objects: dict[tuple[str, str], StoredObject] = {}
         self._of_namespace: dict[str, dict[str, StoredObject]] = {}
+        self._indexes: dict[str, tuple[KeyOf, Groups]] = {}
         self._handlers: list[Handler] = []
         self._watch: Watch | None = None
         self._start(client)
@@ -58,9 +63,25 @@ class Informer:
         """Return one whole object, or None."""
         return self._objects.get((namespace, name))
 
-    def all_stored(self) -> Sequence[StoredObject]:
-        """Return all whole objects."""
-        return tuple(self._objects.values())
+    def all_stored(self, namespace: str | None = None) -> Sequence[StoredObject]:
+        """Return all whole objects (of one namespace)."""
+        if namespace is None:
+            return tuple(self._objects.values())
+        return tuple(self._of_namespace.get(namespace, {}).values())
+
+    def add_index(self, name: str, key_of: KeyOf) -> None:
+        """Keep the objects by another value, too; an index of that name that is there already stays."""
+        if name in self._indexes:
+            return
+        groups: Groups = {}
+        self._indexes[name] = key_of, groups
+        for key, obj in self._objects.items():
+            if value := key_of(obj):
+                groups.setdefault(value, {})[key] = obj
+
+    def indexed(self, name: str, value: str) -> Iterable[StoredObject]:
+        """Return the whole objects that an index keeps under a value, in the order in which they came there."""
+        return tuple(self._indexes[name][1].get(value, {}).values())
 
     # --- Changes ---
 
@@ -91,15 +112,33 @@ class Informer:
             handler(told)
 
     def _put(self, obj: StoredObject) -> None:
-        self._objects[obj.namespace, obj.name] = obj
+        key = obj.namespace, obj.name
+        for key_of, groups in self._indexes.values():
+            known = self._objects.get(key)
+            old, value = key_of(known) if known is not None else "", key_of(obj)
+            if old and old != value:
+                _remove(groups, old, key)
+            if value:
+                groups.setdefault(value, {})[key] = obj
+        self._objects[key] = obj
         self._of_namespace.setdefault(obj.namespace, {})[obj.name] = obj
 
     def _drop(self, obj: StoredObject) -> None:
-        del self._objects[obj.namespace, obj.name]
+        key = obj.namespace, obj.name
+        for key_of, groups in self._indexes.values():
+            if value := key_of(self._objects[key]):
+                _remove(groups, value, key)
+        del self._objects[key]
         siblings = self._of_namespace[obj.namespace]
         del siblings[obj.name]
         if not siblings:
             del self._of_namespace[obj.namespace]
+
+
+def _remove(groups: Groups, value: str, key: tuple[str, str]) -> None:
+    del groups[value][key]
+    if not groups[value]:
+        del groups[value]
 
 
 class Informers:

@@ -12,10 +12,8 @@ from typing import Any
 
 import orjson
 
-from schedlab.api.object import Object, StoredObject, WatchEvent
-from schedlab.apimachinery import strict
-from schedlab.apimachinery.errors import StatusError, new_bad_request, new_internal_error
-from schedlab.apimachinery.schema import schema_for
+from schedlab.api.object import StoredObject, WatchEvent
+from schedlab.apimachinery.errors import StatusError, new_internal_error
 from schedlab.client.protocol import Completion, Outcome, Watch, Write
 from schedlab.registry import DeleteOptions, ListOptions, Registry, User, WriteOptions
 
@@ -66,11 +64,14 @@ class InProcessClient:
             return registry.delete(resource, write.name, write.namespace, self._delete_options(write)).object
         if write.verb == "patch":
             return self._patch(write, options)
-        obj = self._decode(write)
+        obj = registry.decode(resource, _object(write), write.subresource)
         if write.verb == "update":
             return registry.update(resource, write.name, obj, write.namespace, options, write.subresource).object
         if write.subresource == "binding":
             registry.bind(write.name, obj, write.namespace, options)
+            return None
+        if write.subresource == "eviction":
+            registry.evict(write.name, obj, write.namespace, options)
             return None
         if write.subresource:
             raise registry.resource(resource).not_supported("create")
@@ -85,18 +86,6 @@ class InProcessClient:
         return registry.patch(
             resource, write.name, write.patch_type, text, write.namespace, options, subresource
         ).object
-
-    def _decode(self, write: Write) -> Object:
-        """Bring a body into canonical form; that of a subresource may be of a kind of its own."""
-        known = self._registry.resource(write.resource)
-        part = known.type.subresource(write.subresource) if write.subresource else None
-        if part is None or part.gvk == known.type.gvk:
-            return self._registry.decode(write.resource, _object(write))
-        kind = part.gvk.kind
-        try:
-            return strict.decode(dict(_object(write)), schema_for(part.gvk.group, part.gvk.version, kind)).value
-        except strict.DecodeError as error:
-            raise new_bad_request(f"{kind} cannot be handled as a {kind}: {error}") from None
 
     def _write_options(self, write: Write) -> WriteOptions:
         options = write.options

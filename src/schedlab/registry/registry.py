@@ -12,7 +12,8 @@ from typing import Any
 from schedlab.api.kinds.catalog import STRATEGIES
 from schedlab.api.object import Object, StoredObject, WatchEvent
 from schedlab.apimachinery import strict
-from schedlab.apimachinery.errors import Status, new_bad_request, new_not_found
+from schedlab.apimachinery.body import not_handled
+from schedlab.apimachinery.errors import Status, new_not_found
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.apimachinery.gvk import GroupResource
 from schedlab.apimachinery.patch.request import PatchType
@@ -24,6 +25,7 @@ from schedlab.registry.admission.chain import choose
 from schedlab.registry.admission.plugins import DEFAULT_NAMES, KNOWN
 from schedlab.registry.core import Core
 from schedlab.registry.deletes import Deleter
+from schedlab.registry.eviction import Evictor
 from schedlab.registry.patches import Patcher
 from schedlab.registry.pods import Pods
 from schedlab.registry.reads import Reader
@@ -66,6 +68,7 @@ class Registry:
         self._deleter = Deleter(self._core)
         self._reader = Reader(self._core)
         self._pods = Pods(self._core)
+        self._evictor = Evictor(self._core, self._writer, self._deleter)
 
     # --- What is served ----------------------------------------------------------------------------------------------
 
@@ -82,17 +85,20 @@ class Registry:
             raise new_not_found(GroupResource(group, plural), "")
         return found
 
-    def decode(self, resource: str, obj: Mapping[str, Any]) -> Object:
+    def decode(self, resource: str, obj: Mapping[str, Any], subresource: str = "") -> Object:
         """Bring an object as a user writes it into canonical form, in a new dict; raises BadRequest."""
         known = self.resource(resource)
+        gvk, schema = known.type.gvk, known.schema
+        if subresource:
+            found = known.type.subresource(subresource)
+            if found is None:
+                raise known.not_supported("create")
+            gvk, schema = found.gvk, schema_for(*found.gvk)
         try:
-            decoded = strict.decode(dict(obj), known.schema).value
+            decoded = strict.decode(dict(obj), schema).value
         except strict.DecodeError as error:
-            kind = known.type.kind
-            raise new_bad_request(
-                f'{kind} in version "{known.type.version}" cannot be handled as a {kind}: {error}'
-            ) from None
-        decoded["kind"], decoded["apiVersion"] = known.type.kind, known.type.api_version
+            raise not_handled(gvk, gvk.kind, str(error)) from None
+        decoded["kind"], decoded["apiVersion"] = gvk.kind, gvk.api_version
         return decoded
 
     # --- Durability --------------------------------------------------------------------------------------------------
@@ -159,6 +165,21 @@ class Registry:
     def bind(self, name: str, binding: Object, namespace: str = "", options: WriteOptions = NO_OPTIONS) -> Status:
         """Put a pod onto a node."""
         return self._pods.bind(name, namespace, binding, options)
+
+    def evict(self, name: str, eviction: Object, namespace: str = "", options: WriteOptions = NO_OPTIONS) -> Status:
+        """Delete a pod if its disruption budget allows it."""
+        wanted: Mapping[str, Any] = eviction.get("deleteOptions") or {}
+        preconditions: Mapping[str, Any] = wanted.get("preconditions") or {}
+        delete_options = DeleteOptions(
+            grace_period_seconds=wanted.get("gracePeriodSeconds"),
+            uid=preconditions.get("uid"),
+            resource_version=preconditions.get("resourceVersion"),
+            propagation_policy=wanted.get("propagationPolicy"),
+            orphan_dependents=wanted.get("orphanDependents"),
+            dry_run=options.dry_run or bool(wanted.get("dryRun")),
+            user=options.user,
+        )
+        return self._evictor.evict(name, namespace, eviction, options, delete_options)
 
     def delete(
         self, resource: str, name: str, namespace: str = "", options: DeleteOptions = NO_DELETE_OPTIONS
