@@ -127,9 +127,7 @@ class FieldError:
     field: str
     bad_value: object = ""
     detail: str = ""
-    origin: str = (
-        ""  # the rule that found it, for tests that should not depend on words
-    )
+    origin: str = ""  # the rule that found it, for tests that should not depend on words
 
     def __str__(self) -> str:
         return f"{self.field}: {self.body}"
@@ -188,15 +186,11 @@ def duplicate(field: FieldLike, value: object) -> FieldError:
     return FieldError(ErrorType.DUPLICATE, _name(field), value)
 
 
-def invalid(
-    field: FieldLike, value: object, detail: str, origin: str = ""
-) -> FieldError:
+def invalid(field: FieldLike, value: object, detail: str, origin: str = "") -> FieldError:
     return FieldError(ErrorType.INVALID, _name(field), value, detail, origin)
 
 
-def not_supported(
-    field: FieldLike, value: object, valid_values: Iterable[str]
-) -> FieldError:
+def not_supported(field: FieldLike, value: object, valid_values: Iterable[str]) -> FieldError:
     """An unknown value of an enumeration; the valid ones are listed in the order given."""
     quoted = ", ".join(map(gojson.quote, valid_values))
     return FieldError(
@@ -221,41 +215,23 @@ def too_long_characters(field: FieldLike, length_max: int) -> FieldError:
 
 
 def _too_long(field: FieldLike, length_max: int, unit: str) -> FieldError:
-    detail = (
-        f"may not be more than {_count(length_max, unit)}"
-        if length_max >= 0
-        else "value is too long"
-    )
+    detail = f"may not be more than {_count(length_max, unit)}" if length_max >= 0 else "value is too long"
     return FieldError(ErrorType.TOO_LONG, _name(field), "<value omitted>", detail)
 
 
 def too_short(field: FieldLike, value: str, length_min: int) -> FieldError:
-    detail = (
-        f"must be at least {_count(length_min, 'character')}"
-        if length_min >= 0
-        else "value is too short"
-    )
+    detail = f"must be at least {_count(length_min, 'character')}" if length_min >= 0 else "value is too short"
     return FieldError(ErrorType.TOO_SHORT, _name(field), value, detail)
 
 
 def too_many(field: FieldLike, actual: int, items_max: int) -> FieldError:
     """More than `items_max` items; a negative actual number is not printed."""
-    detail = (
-        f"must have at most {_count(items_max, 'item')}"
-        if items_max >= 0
-        else "has too many items"
-    )
-    return FieldError(
-        ErrorType.TOO_MANY, _name(field), actual if actual >= 0 else OMIT_VALUE, detail
-    )
+    detail = f"must have at most {_count(items_max, 'item')}" if items_max >= 0 else "has too many items"
+    return FieldError(ErrorType.TOO_MANY, _name(field), actual if actual >= 0 else OMIT_VALUE, detail)
 
 
 def too_few(field: FieldLike, actual: int, items_min: int) -> FieldError:
-    detail = (
-        f"must have at least {_count(items_min, 'item')}"
-        if items_min >= 0
-        else "has too few items"
-    )
+    detail = f"must have at least {_count(items_min, 'item')}" if items_min >= 0 else "has too few items"
     return FieldError(ErrorType.TOO_FEW, _name(field), actual, detail)
 
 
@@ -270,10 +246,4 @@ def _count(number: int, unit: str) -> str:
 def aggregate(messages: Iterable[object]) -> str:
     """Join messages as Go's aggregate does: one alone, several in brackets, each text once."""
     distinct: Sequence[str] = list(dict.fromkeys(map(str, messages)))
-    return (
-        distinct[0]
-        if len(distinct) == 1
-        else "[" + ", ".join(distinct) + "]"
-        if distinct
-        else ""
-    )
+    return distinct[0] if len(distinct) == 1 else "[" + ", ".join(distinct) + "]" if distinct else ""

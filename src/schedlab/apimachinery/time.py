@@ -4,7 +4,7 @@ A moment is a number of nanoseconds since the Unix epoch. It has no zone: object
 
 Mirrors: staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/{time,micro_time}.go, pkg/util/duration (v1.36) and Go's
 time.Parse, time.ParseDuration and Duration.String with their error texts
-Differs: an absent time is None or an absent key, not Go's zero time; `canonical_time` turns the one into the other.
+Differs: an absent time is None or an absent key, not Go's zero time.
 """
 
 import re
@@ -24,10 +24,6 @@ RFC3339_MICRO: Final = "2006-01-02T15:04:05.000000Z07:00"
 _INT64_LIMIT: Final = 2**63
 _DAY_S: Final = 86_400
 _MONTH_DAYS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-
-
-#: 0001-01-01T00:00:00Z, which Go takes for "no time".
-GO_ZERO_NS: Final = -62_135_596_800 * SECOND
 
 
 class TimeError(ValueError):
@@ -90,21 +86,6 @@ def parse_time(text: str) -> int:
 def parse_micro_time(text: str) -> int:
     """Parse a metav1.MicroTime, which has exactly six decimals."""
     return _Reader(text, RFC3339_MICRO).read()
-
-
-def canonical_time(text: str) -> str | None:
-    """Turn what a client sent for a metav1.Time into what the API shows; None for Go's zero time."""
-    return _canonical_time(text, parse_time, format_time)
-
-
-def canonical_micro_time(text: str) -> str | None:
-    """Turn what a client sent for a metav1.MicroTime into what the API shows; None for Go's zero time."""
-    return _canonical_time(text, parse_micro_time, format_micro_time)
-
-
-def _canonical_time(text: str, read: Callable[[str], int], write: Callable[[int], str]) -> str | None:
-    moment_ns = read(text)
-    return None if moment_ns == GO_ZERO_NS else write(moment_ns)
 
 
 class _Reader:

@@ -20,7 +20,7 @@ LAYOUT = '"2006-01-02T15:04:05Z07:00"'
         ),
         (951_782_400 * SECOND, "2000-02-29T00:00:00Z", "2000-02-29T00:00:00.000000Z", "2000-02-29T00:00:00Z"),
         (-1, "1969-12-31T23:59:59Z", "1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999999999Z"),
-        (time.GO_ZERO_NS, "0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000000Z", "0001-01-01T00:00:00Z"),
+        (-62_135_596_800 * SECOND, "0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000000Z", "0001-01-01T00:00:00Z"),
         (253_402_300_799 * SECOND, "9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000000Z", "9999-12-31T23:59:59Z"),
     ],
 )
@@ -40,17 +40,17 @@ def test_moments_are_written_in_utc(moment_ns: int, seconds: str, micros: str, n
         ("2026-01-02T3:04:05Z", "2026-01-02T03:04:05Z"),
         ("2026-01-02T03:04:05+02:30", "2026-01-02T00:34:05Z"),
         ("2026-01-02T23:04:05-24:60", "2026-01-04T00:04:05Z"),
-        ("0001-01-01T00:00:00Z", None),
         ("0000-03-01T00:00:00Z", "0000-03-01T00:00:00Z"),
     ],
 )
-def test_a_time_is_accepted_in_other_forms_and_shown_in_one(text: str, canonical: str | None) -> None:
-    assert time.canonical_time(text) == canonical
+def test_a_time_is_accepted_in_other_forms_and_shown_in_one(text: str, canonical: str) -> None:
+    assert time.format_time(time.parse_time(text)) == canonical
 
 
 def test_a_micro_time_needs_six_decimals() -> None:
-    assert time.canonical_micro_time("2026-01-02T03:04:05.123456+01:00") == "2026-01-02T02:04:05.123456Z"
-    assert time.canonical_micro_time("0001-01-01T00:00:00.000000Z") is None
+    moment_ns = time.parse_micro_time("2026-01-02T03:04:05.123456+01:00")
+
+    assert time.format_micro_time(moment_ns) == "2026-01-02T02:04:05.123456Z"
     for text, rest in (("2026-01-02T03:04:05Z", "Z"), ("2026-01-02T03:04:05.12345Z", ".12345Z")):
         with pytest.raises(TimeError) as raised:
             time.parse_micro_time(text)
