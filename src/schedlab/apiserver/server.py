@@ -16,14 +16,14 @@ import ssl
 import time
 from collections.abc import Mapping
 from email.utils import formatdate
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from schedlab.apiserver.app import APIServer
+from schedlab.apiserver.answers import Receive, Scope, Send
 from schedlab.apiserver.certificates import Certificates
 from schedlab.apiserver.request import CONNECTION
 
@@ -58,7 +58,7 @@ class Connection:
         self._transport.abort()
 
 
-class Protocol(HttpToolsProtocol):
+class HTTPProtocol(HttpToolsProtocol):
     """uvicorn's HTTP protocol, with the connection in each scope."""
 
     _connection: Connection
@@ -93,6 +93,15 @@ class Protocol(HttpToolsProtocol):
         self.data_received(_KNOWN_METHOD + rest)
 
 
+class Application(Protocol):
+    """An ASGI application that can be told to end what it streams."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+
+    def stop(self) -> None:
+        """End all streams; requests in flight are finished."""
+
+
 class RunningServer:
     """An API server that answers on a socket until it is stopped; without certificates it speaks plain HTTP.
 
@@ -100,11 +109,11 @@ class RunningServer:
     up the end.
     """
 
-    def __init__(self, app: APIServer, sock: socket.socket, certificates: Certificates | None = None) -> None:
+    def __init__(self, app: Application, sock: socket.socket, certificates: Certificates | None = None) -> None:
         self._app = app
         self._socket = sock
         self._config = uvicorn.Config(
-            app, http=Protocol, ws="none", lifespan="off", loop="none", log_config=None, **_tls_settings(certificates)
+            app, http=HTTPProtocol, ws="none", lifespan="off", loop="none", log_config=None, **_tls_settings(certificates)
         )
         self._config.timeout_keep_alive = KEEP_ALIVE_S
         self._state = ServerState()
@@ -121,8 +130,8 @@ class RunningServer:
             tls = {"ssl": self._config.ssl, "ssl_handshake_timeout": TLS_S, "ssl_shutdown_timeout": TLS_END_S}
         self._listener = await loop.create_server(self._protocol, sock=self._socket, backlog=BACKLOG, **tls)
 
-    def _protocol(self) -> Protocol:
-        return Protocol(config=self._config, server_state=self._state, app_state={})
+    def _protocol(self) -> HTTPProtocol:
+        return HTTPProtocol(config=self._config, server_state=self._state, app_state={})
 
     def _tick(self) -> None:
         """Renew the Date header every second."""

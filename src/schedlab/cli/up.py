@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,22 +13,12 @@ from cyclopts import Parameter
 
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.apimachinery.yaml import YAMLError, load_document
-from schedlab.apiserver.app import APIServer
-from schedlab.apiserver.app import Settings as APIServerSettings
-from schedlab.apiserver.authentication import Authenticator, UserInfo
-from schedlab.apiserver.certificates import ensure_certificates
-from schedlab.apiserver.kubeconfig import write_kubeconfig
-from schedlab.apiserver.server import RunningServer
-from schedlab.cluster.cluster import Cluster, ClusterSettings
+from schedlab.cluster.cluster import ClusterSettings
 from schedlab.cluster.home import Home
-from schedlab.cluster.http_caller import HTTPCaller
-from schedlab.cluster.live import LiveDriver
-from schedlab.cluster.wall_clock import WallClock, entropy
+from schedlab.cluster.served import ServedCluster, loopback_address
 from schedlab.decisions.annotations import AnnotationMode
 from schedlab.kernel.errors import SchedlabError
 from schedlab.web.app import SimulatorApp
-
-ADMINISTRATOR = UserInfo("admin", "admin-uid", ("system:masters",))
 
 
 def up(
@@ -101,42 +90,23 @@ def bound_socket(port: int, option: str) -> socket.socket:
 
 
 async def _serve(settings: ClusterSettings, home: Home, api: socket.socket, simulator: socket.socket) -> None:
-    clock = WallClock()
-    caller = HTTPCaller()
-    cluster = Cluster(clock, entropy(), settings, caller)
-    api_address = f"127.0.0.1:{api.getsockname()[1]}"
-    simulator_address = f"127.0.0.1:{simulator.getsockname()[1]}"
-    certificates = ensure_certificates(home.pki)
-    token = home.token()
-    api_app = APIServer(
-        cluster.registry, clock, Authenticator({token: ADMINISTRATOR}), APIServerSettings(address=api_address)
-    )
-    servers = (
-        RunningServer(api_app, api, certificates),
-        RunningServer(SimulatorApp(cluster.log, token), simulator),
-    )
-    driver = LiveDriver(cluster.engine, clock)
-    cluster.start()
-    cluster.on_change(driver.wake)
-    caller.on_answer = driver.wake
-    driver.start()
-    for server in servers:
-        await server.start()
-    write_kubeconfig(home.kubeconfig, f"https://{api_address}", token, certificates.ca.certificate)
-    home.write_cluster(
-        {"apiserver": f"https://{api_address}", "simulator": f"http://{simulator_address}", "pid": os.getpid()}
-    )
-    print("\n".join(_greeting(home, api_address, simulator_address)), flush=True)
-    await _until_stopped(driver)
-    driver.stop()
-    await asyncio.gather(*(server.stop() for server in servers))
-    caller.close()
+    served = ServedCluster(settings, home, api)
+    await served.start()
+    await served.serve(SimulatorApp(served.cluster.log, served.token), simulator)
+    addresses = {
+        "apiserver": f"https://{served.address}",
+        "simulator": f"http://{loopback_address(simulator)}",
+    }
+    home.write_cluster({**addresses, "pid": os.getpid()})
+    print("\n".join(_greeting(home, addresses)), flush=True)
+    await served.until_stopped()
+    await served.stop()
 
 
-def _greeting(home: Home, api_address: str, simulator_address: str) -> Sequence[str]:
+def _greeting(home: Home, addresses: Mapping[str, str]) -> Sequence[str]:
     return (
-        f"Kubernetes API   https://{api_address}",
-        f"simulator        http://{simulator_address}",
+        f"Kubernetes API   {addresses['apiserver']}",
+        f"simulator        {addresses['simulator']}",
         f"kubeconfig       {home.kubeconfig}",
         "",
         "In another terminal:",
@@ -147,17 +117,3 @@ def _greeting(home: Home, api_address: str, simulator_address: str) -> Sequence[
         "",
         "Ctrl-C stops the simulator; nothing of the cluster is kept.",
     )
-
-
-async def _until_stopped(driver: LiveDriver) -> None:
-    """Wait for a signal, or raise what broke the cluster."""
-    loop = asyncio.get_running_loop()
-    stopped = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
-    assert driver.failure is not None
-    waiting = asyncio.ensure_future(stopped.wait())
-    await asyncio.wait((waiting, driver.failure), return_when=asyncio.FIRST_COMPLETED)
-    if driver.failure.done():
-        waiting.cancel()
-        driver.failure.result()

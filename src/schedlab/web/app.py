@@ -55,6 +55,9 @@ class SimulatorApp:
         self._token = token.encode()
         self._hosts = hosts
 
+    def stop(self) -> None:
+        """Nothing is streamed yet that would have to end."""
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's signature
         """Answer one request."""
         if scope["type"] != "http":
