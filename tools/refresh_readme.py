@@ -63,7 +63,7 @@ def _output(command: str, environment: Mapping[str, str]) -> str:
 
 
 @contextmanager
-def simulator(programs: Path) -> Iterator[dict[str, str]]:
+def simulator(programs: Path, *options: str) -> Iterator[dict[str, str]]:
     """A simulator on free ports, and the environment that points commands at it; `programs` holds schedlab, kubectl."""
     with tempfile.TemporaryDirectory(prefix="schedlab-") as home:
         environment = {
@@ -73,7 +73,7 @@ def simulator(programs: Path) -> Iterator[dict[str, str]]:
             "KUBECONFIG": f"{home}/default/kubeconfig",
             "COLUMNS": "120",
         }
-        command = ["schedlab", "up", "--port", "0", "--apiserver-port", "0"]
+        command = ["schedlab", "up", "--port", "0", "--apiserver-port", "0", *options]
         process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
         try:
             assert process.stdout is not None
