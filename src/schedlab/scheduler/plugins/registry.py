@@ -10,6 +10,7 @@ from typing import Final
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.plugins import (
     default_binder,
+    dynamic_resources,
     image_locality,
     inter_pod_affinity,
     node_affinity,
@@ -37,6 +38,7 @@ IN_TREE: Final[dict[str, PluginEntry]] = {
         fit.ENTRY,
         pod_topology_spread.ENTRY,
         inter_pod_affinity.ENTRY,
+        dynamic_resources.ENTRY,
         balanced_allocation.ENTRY,
         image_locality.ENTRY,
         default_binder.ENTRY,
