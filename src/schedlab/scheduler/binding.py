@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from schedlab.scheduler import metrics
-from schedlab.scheduler.failure import handle_failure
+from schedlab.scheduler.failure import handle_failure, reason_of
 from schedlab.scheduler.framework.interface import Work
 from schedlab.scheduler.framework.record import BindingRecord, ExtenderCall
 from schedlab.scheduler.framework.status import Code, Status
@@ -260,14 +260,18 @@ class Binding:
             )
         framework.run_post_bind(self.state, pod, self.node)
         scheduler.activate_pods_of(self.state)
-        self._end("bound", "")
+        self._end("bound")
 
     # --- The end ---
 
     def _fail(self, failure: Failure) -> None:
         """Undo the assumption, wake the pods that wait for room, and put the pod back."""
         scheduler, pod = self.scheduler, self.pod
-        self._end("undone", failure.message)
+        if self.record is not None:
+            self.record.error, self.record.failure_reason = failure.message, reason_of(failure)
+            if failure.fit is not None:
+                self.record.unschedulable_plugins = tuple(failure.fit.diagnosis.unschedulable_plugins)
+        self._end("undone")
         forgotten = scheduler.unreserve_and_forget(self.framework, self.state, pod, self.node)
         rejected = failure.status.rejected
         if forgotten and not rejected:
@@ -277,12 +281,11 @@ class Binding:
             # The pod itself has just become unschedulable; its own end must not wake it.
             scheduler.queue.move_all(ASSIGNED_POD_DELETE, pod.pod, None, lambda other: other.uid != pod.uid)
 
-    def _end(self, phase: Phase, message: str) -> None:
+    def _end(self, phase: Phase) -> None:
         scheduler = self.scheduler
         self.phase = phase
         del scheduler.bindings[self.pod.uid]
         scheduler.on_the_way.in_pre_bind.pop(self.pod.uid, None)
         if self.record is not None and scheduler.observer is not None:
             self.record.finished_ns = scheduler.clock.now_ns()
-            self.record.error = message
             scheduler.observer.binding(self.record)

@@ -2,7 +2,7 @@
 
 Mirrors: staging/src/k8s.io/client-go/tools/events/event_recorder.go and truncateMessage of
 pkg/scheduler/schedule_one.go (v1.36).
-Differs: one object per event, no series.
+Differs: one object per event, no series; a note is never cut inside a character.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def cut_note(message: str) -> str:
     if len(encoded) <= NOTE_LENGTH_MAX:
         return message
     suffix = " ..."
-    return encoded[: NOTE_LENGTH_MAX - len(suffix)].decode(errors="replace") + suffix
+    return encoded[: NOTE_LENGTH_MAX - len(suffix)].decode(errors="ignore") + suffix
 
 
 def event_write(

@@ -13,16 +13,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import orjson
 
 from schedlab.client.effects import CallEffect, CallOutcome
 from schedlab.kernel.clock import SECOND_NS
+from schedlab.scheduler.config import types as config
 from schedlab.scheduler.framework.interface import ExtenderAnswer, ExtenderRequest, Victims
 from schedlab.scheduler.framework.status import Status, error
 
 if TYPE_CHECKING:
     from schedlab.client.listers import Lister
-    from schedlab.scheduler.config import types as config
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
 
@@ -192,9 +193,18 @@ def call_effect(request: ExtenderRequest, token: Any) -> CallEffect:
     extender = request.extender
     assert isinstance(extender, HTTPExtender)
     settings = extender.settings
-    tls = settings.tls_config if settings.enable_https or settings.tls_config is not None else None
     timeout = settings.http_timeout or DEFAULT_TIMEOUT_NS
-    return CallEffect(token, call_url(request), orjson.dumps(request.body), timeout, tls)
+    return CallEffect(token, call_url(request), orjson.dumps(request.body), timeout, _tls(settings))
+
+
+def _tls(settings: config.Extender) -> config.ExtenderTLSConfig | None:
+    """Return how to talk TLS; with HTTPS switched on and no authority given the server is not verified."""
+    given = settings.tls_config
+    if not settings.enable_https or (given is not None and (given.ca_file or given.ca_data)):
+        return given
+    given = config.ExtenderTLSConfig() if given is None else msgspec.structs.replace(given)
+    given.insecure = True
+    return given
 
 
 def call_url(request: ExtenderRequest) -> str:

@@ -33,7 +33,7 @@ def handle_failure(
 ) -> None:
     """Put the pod back and say why; `record` is completed when the attempt failed in its scheduling cycle."""
     rejected = failure.status.rejected
-    reason = REASON_UNSCHEDULABLE if rejected else REASON_ERROR
+    reason = reason_of(failure)
     message = failure.message
     if scheduler.metrics is not None:
         result = metrics.UNSCHEDULABLE if rejected else metrics.ERROR
@@ -62,6 +62,11 @@ def handle_failure(
     patch = status_patch(pod.pod, condition, nominated, scheduler.clock.now_ns())
     if patch is not None:
         scheduler.outbox.write(patch)
+
+
+def reason_of(failure: Failure) -> str:
+    """Return the reason of the condition."""
+    return REASON_UNSCHEDULABLE if failure.status.rejected else REASON_ERROR
 
 
 def _put_back(scheduler: Scheduler, queued: QueuedPodInfo) -> bool:

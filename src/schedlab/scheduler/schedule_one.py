@@ -26,10 +26,10 @@ from schedlab.scheduler.framework.record import CycleRecord, ExtenderCall, Filte
 from schedlab.scheduler.framework.status import Code, Status, is_success
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
 from schedlab.scheduler.runtime.choice import SortedNodes, heap_root
-from schedlab.scheduler.runtime.diagnosis import EXTENDER, Diagnosis, FitError, NodeStatuses
+from schedlab.scheduler.runtime.diagnosis import ABSENT, EXTENDER, Diagnosis, FitError, NodeStatuses
 from schedlab.scheduler.runtime.errors import error_text
 from schedlab.scheduler.runtime.filtering import FilterRun, Search, Verdicts, wanted_nodes
-from schedlab.scheduler.runtime.scoring import Scores
+from schedlab.scheduler.runtime.scoring import ScoreFailure, Scores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -176,7 +176,7 @@ class Attempt:
         self.scheduler.next_start_node_index = start
         if record is not None:
             record.next_start = start
-            record.passed_filters = search.feasible.astype(np.int32)
+            record.passed_filters = None if search.error is not None else search.feasible.astype(np.int32)
         if search.error is not None:
             return search.error
         feasible_or_error = yield from self._ask_filters(search.feasible, diagnosis)
@@ -290,8 +290,10 @@ class Attempt:
         if status is not None:
             return status
         scores = framework.run_score(self.state, self.pod, rows)
-        if isinstance(scores, Status):
-            return scores
+        if isinstance(scores, ScoreFailure):
+            if record is not None:
+                self._record_scores(rows[:1], scores.scores, scores.scores.total, complete=False)
+            return scores.status
         total, rated = scores.total, None
         if extenders:
             total, rated = yield from self._ask_scores(rows, scores.total)
@@ -432,15 +434,18 @@ class Attempt:
         record = self.record
         if record is None:
             return
-        record.absent_nodes_status = diagnosis.nodes.absent
+        if diagnosis.nodes.absent is not ABSENT:
+            record.absent_nodes_status = diagnosis.nodes.absent
         record.feasible = (_NOBODY if feasible is None else feasible).astype(np.int32)
         if self.scheduler.full and record.filter is not None and self._filters is not None:
             record.filter.full_code, record.filter.full_reason = self._filters.every_verdict()
 
-    def _record_scores(self, rows: NDArray[np.int64], scores: Scores, total: NDArray[np.int64]) -> None:
+    def _record_scores(
+        self, rows: NDArray[np.int64], scores: Scores, total: NDArray[np.int64], *, complete: bool = True
+    ) -> None:
         assert self.record is not None
         self.record.score = ScoreRecord(
-            scores.plugins, scores.weights, rows.astype(np.int32), scores.raw, scores.final, total
+            scores.plugins, scores.weights, rows.astype(np.int32), scores.raw, scores.final, total, complete
         )
 
     def _record_calls(self, requests: Requests, answers: Answers) -> None:

@@ -121,6 +121,7 @@ class Scheduler:
             activate=self._activate,
             send_event=self.send_event,
             filter_tap=filter_tap,
+            metrics=metrics,
             device_classes=device_classes,
         )
         self.profiles = build_profiles(config, IN_TREE if registry is None else {**IN_TREE, **registry}, services)

@@ -154,7 +154,8 @@ class FakeCluster:
         objects = self.listers.lister(resource).objects
         old = objects.get((new.namespace, new.name))
         objects[new.namespace, new.name] = new
-        self.scheduler.handle(WatchEvent("ADDED" if old is None else "MODIFIED", new, old))
+        if resource in self.scheduler.resources():
+            self.scheduler.handle(WatchEvent("ADDED" if old is None else "MODIFIED", new, old))
         return new
 
     def add(self, *builders: NodeBuilder | PodBuilder) -> None:

@@ -98,7 +98,7 @@ class _Walk:
         """Return the mapping with nulls left out and durations as nanoseconds."""
         if not isinstance(raw, Mapping):
             raise self._wrong(raw, type_.__name__, type_, steps)
-        known = _fields(type_)
+        known = _fields(type_)  # type: ignore[arg-type]  # typeshed does not take classes for hashable
         clean: dict[str, Any] = {}
         for name, value in raw.items():
             here = f"{path}.{name}" if path else str(name)

@@ -52,6 +52,8 @@ class ScoreRecord:
     """The score phase over F feasible nodes and S plugins.
 
     rows: int32[F]. raw, final: int64[S, F] (final = normalised x weight). total: int64[F] including extenders.
+    Not `complete` when a plugin failed: then rows holds the first node only, plugins end with the one that failed,
+    final is raw x weight, and total means nothing.
     """
 
     plugins: tuple[str, ...]
@@ -60,6 +62,7 @@ class ScoreRecord:
     raw: NDArray[np.int64]
     final: NDArray[np.int64]
     total: NDArray[np.int64]
+    complete: bool = True
 
 
 @dataclass(slots=True)
@@ -134,7 +137,10 @@ class CycleRecord:
 
 @dataclass(slots=True)
 class BindingRecord:
-    """One binding cycle, when it ended; statuses by plugin, only of plugins that had work."""
+    """One binding cycle, when it ended; statuses by plugin, only of plugins that had work.
+
+    When it failed: `error` is the message of the pod's condition, `failure_reason` its reason.
+    """
 
     pod: PodInfo
     attempt: int
@@ -144,6 +150,8 @@ class BindingRecord:
     bind: dict[str, Status | None] = field(default_factory=dict)
     extender_calls: list[ExtenderCall] = field(default_factory=list)
     error: str = ""
+    failure_reason: str = ""
+    unschedulable_plugins: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)

@@ -71,29 +71,53 @@ class OpportunisticBatch:
     def node_hint(self, state: CycleState, pod: PodInfo, signature: bytes | None, cycle: int) -> str:
         """Return the node to try first, or ""."""
         batch = self._state
-        if batch is None or not len(batch.nodes) or not self._compatible(batch, state, pod, signature, cycle):
+        if batch is None or not len(batch.nodes):
+            self._count("no_hint")
+            return ""
+        obstacle = self._obstacle(batch, state, pod, signature, cycle)
+        if obstacle:
+            self._flushed(obstacle)
+            self._count("no_hint")
             return ""
         return batch.nodes.pop()
 
-    def _compatible(self, batch: _State, state: CycleState, pod: PodInfo, signature: bytes | None, cycle: int) -> bool:
+    def _obstacle(self, batch: _State, state: CycleState, pod: PodInfo, signature: bytes | None, cycle: int) -> str:
+        """Return why the order of the last cycle does not hold for this pod, in the words of upstream's metric."""
         framework = self._framework
-        if cycle != self._last_cycle + 1 or signature is None or signature != batch.signature:
-            return False
+        if cycle != self._last_cycle + 1:
+            return "pod_skipped"
+        if signature is None or signature != batch.signature:
+            return "pod_incompatible"
         if framework.clock.now_ns() > batch.created_ns + MAX_AGE_NS:
-            return False
+            return "expired"
         row = framework.table.row_of.get(self._last_node)
         if row is None:
-            return False
+            return "node_missing"
         _, status = framework.filter_run(state, pod).first_failure(state, framework.table.infos[row])
-        return status is not None and status.rejected
+        # While another pod fits there, that node could be the best once more, at a score that nobody computed.
+        return "" if status is not None and status.rejected else "node_not_full"
 
     def store(self, signature: bytes | None, hint: str, chosen: str, others: SortedNodes | None, cycle: int) -> None:
         """Keep what a cycle that found a node leaves for the next one."""
         self._last_cycle, self._last_node = cycle, chosen
         if hint == chosen:
+            self._count("hint_used")
             self.batched_pods += 1
             return
+        if hint:
+            self._count("hint_not_used")
         if signature is not None and others is not None and len(others):
             self._state = _State(signature, others, self._framework.clock.now_ns())
         else:
+            self._flushed("pod_not_batchable" if others is not None and len(others) else "empty_list")
             self._state = None
+
+    def _count(self, result: str) -> None:
+        metrics = self._framework.services.metrics
+        if metrics is not None:
+            metrics.batch(self._framework.profile_name, result)
+
+    def _flushed(self, reason: str) -> None:
+        metrics = self._framework.services.metrics
+        if metrics is not None:
+            metrics.batch_flushed(self._framework.profile_name, reason)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from schedlab.scheduler.framework.node_table import NodeTable
 
 EXTENDER: Final = "Extender"
-_ABSENT: Final = unresolvable()
+ABSENT: Final = unresolvable()
 
 
 class NodeStatuses:
@@ -30,7 +30,7 @@ class NodeStatuses:
 
     def __init__(self, table: NodeTable) -> None:
         self._table = table
-        self.absent: Status = _ABSENT
+        self.absent: Status = ABSENT
         self.plugin_names: tuple[str, ...] = ()
         self._rows: NDArray[np.int64] = _NO_ROWS
         self._codes: NDArray[np.uint8] = np.zeros(0, np.uint8)

@@ -201,9 +201,10 @@ class FilterRun:
         return Search(visited, _join(parts), fitting[:wanted], failure)
 
     def _error(self, verdicts: Verdicts, at: int) -> Status:
-        texts = REASONS.texts(int(verdicts.reason[at]))
-        name = self.names[verdicts.plugin[at]] if verdicts.plugin[at] >= 0 else ""
-        return Status(Code.ERROR, (), name, ", ".join(texts))
+        text = ", ".join(REASONS.texts(int(verdicts.reason[at])))
+        plugin = int(verdicts.plugin[at])
+        status = Status(Code.ERROR, (), "", text)
+        return status if plugin == PASSED else self.named_error(plugin, status)
 
     # --- Verdicts ---
 
@@ -232,7 +233,6 @@ class FilterRun:
             untouched = False
             if code.all():
                 break
-        self._name_errors(verdicts)
         return verdicts
 
     def evaluate_each(self, rows: NDArray[np.int64]) -> Verdicts:
@@ -292,6 +292,11 @@ class FilterRun:
         plugin, status = self.first_failure(state, info)
         return plugin, status, status is not None
 
+    def named_error(self, plugin: int, status: Status) -> Status:
+        """Return an error (or anything else that is no rejection) as an error of the plugin."""
+        name = self.names[plugin]
+        return wrapped(f'running "{name}" filter plugin', status, name)
+
     def _call(self, plugin: Any, state: CycleState, info: NodeInfo) -> Status | None:
         try:
             status: Status | None = plugin.filter(state, self._pod, info)
@@ -301,8 +306,6 @@ class FilterRun:
             self._tap.filter_called(info.name, plugin.name, status)
         if status is None or status.code == Code.SUCCESS:
             return None
-        if not status.rejected:
-            status = wrapped(f'running "{plugin.name}" filter plugin', status)
         return status.with_plugin(plugin.name)
 
     def _scalar(self, index: int, plugin: Any, first: int, verdicts: Verdicts) -> bool:
@@ -316,21 +319,9 @@ class FilterRun:
         return failed
 
     def _fail_open(self, verdicts: Verdicts, index: int, status: Status) -> None:
-        named = wrapped(f'running "{self.names[index]}" filter plugin', status)
+        """Let the first node that is still open end the search."""
         for at in np.flatnonzero(verdicts.code == 0).tolist()[:1]:
-            verdicts.set(at, index, named)
-
-    def _name_errors(self, verdicts: Verdicts) -> None:
-        """Put the plugin's name before the text of errors that came from array forms."""
-        wrong = _IS_ERROR[verdicts.code]
-        if not wrong.any():
-            return
-        for at in np.flatnonzero(wrong).tolist():
-            index = int(verdicts.plugin[at])
-            if getattr(self.plugins[index], "filter_nodes", None) is not None:
-                text = ", ".join(REASONS.texts(int(verdicts.reason[at])))
-                named = wrapped(f'running "{self.names[index]}" filter plugin', Status(Code.ERROR, (), "", text))
-                verdicts.set(at, index, named)
+            verdicts.set(at, index, status)
 
     # --- Nominated pods ---
 

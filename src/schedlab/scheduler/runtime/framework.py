@@ -11,12 +11,13 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from schedlab.scheduler.framework.record import PASSED
 from schedlab.scheduler.framework.status import Code, Status
 from schedlab.scheduler.runtime.batch import OpportunisticBatch
 from schedlab.scheduler.runtime.errors import error_text, failure_of, wrapped
 from schedlab.scheduler.runtime.filtering import FilterRun
 from schedlab.scheduler.runtime.plugin_lists import ProfileError, expand, needed, score_weights
-from schedlab.scheduler.runtime.scoring import Scores, run_pre_score, run_score
+from schedlab.scheduler.runtime.scoring import ScoreFailure, Scores, run_pre_score, run_score
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     )
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
+    from schedlab.scheduler.metrics import Recorder
     from schedlab.scheduler.runtime.waiting import PodsOnTheWay
 
 MAX_PERMIT_WAIT_NS: Final = 15 * 60 * 1_000_000_000
@@ -69,6 +71,7 @@ class Services:
     # The queue keeps it, and is made after the profiles.
     nominator: Nominator = field(init=False)
     filter_tap: FilterTap | None = None
+    metrics: Recorder | None = None
     device_classes: DeviceClassResolver | None = None
 
 
@@ -196,7 +199,11 @@ class Framework:
 
     def run_filters_with_nominated_pods(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
         """See Handle."""
-        return self.filter_run(state, pod).with_nominated_pods(state, node)[1]
+        filters = self.filter_run(state, pod)
+        plugin, status, _ = filters.with_nominated_pods(state, node)
+        if status is None or status.rejected or plugin == PASSED:
+            return status
+        return filters.named_error(plugin, status)
 
     @property
     def plugins(self) -> tuple[Any, ...]:
@@ -329,7 +336,7 @@ class Framework:
         """See scoring."""
         return run_pre_score(self.pre_score_plugins, state, pod, self.table, rows, record)
 
-    def run_score(self, state: CycleState, pod: PodInfo, rows: NDArray[np.int64]) -> Scores | Status:
+    def run_score(self, state: CycleState, pod: PodInfo, rows: NDArray[np.int64]) -> Scores | ScoreFailure:
         """See scoring."""
         return run_score(self.score_plugins, self.weights, state, pod, self.table, rows)
 

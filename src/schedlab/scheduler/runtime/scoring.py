@@ -34,6 +34,14 @@ class Scores:
     total: NDArray[np.int64]
 
 
+@dataclass(slots=True)
+class ScoreFailure:
+    """A plugin could not score: the pod's status, and the scores of the first node up to that plugin."""
+
+    status: Status
+    scores: Scores
+
+
 def run_pre_score(
     plugins: Sequence[Any],
     state: CycleState,
@@ -70,28 +78,34 @@ def run_score(
     pod: PodInfo,
     table: NodeTable,
     rows: NDArray[np.int64],
-) -> Scores | Status:
+) -> Scores | ScoreFailure:
     """Score `rows: int64[F]`; an error of any plugin fails the pod."""
     skip = state.skip_score
     active = [plugin for plugin in plugins if plugin.name not in skip]
-    raw = np.empty((len(active), len(rows)), np.int64)
+    names = tuple(plugin.name for plugin in active)
+    factors = tuple(weights[name] for name in names)
+    raw = np.zeros((len(active), len(rows)), np.int64)
     for index, plugin in enumerate(active):
         failure = _score(plugin, state, pod, table, rows, raw[index])
         if failure is not None:
-            text = f'plugin "{plugin.name}" failed with: {error_text(failure)}'
-            return Status(Code.ERROR, (), "", f"running Score plugins: {text}")
+            text = f'running Score plugins: plugin "{plugin.name}" failed with: {error_text(failure)}'
+            return _failed(text, names[: index + 1], factors[: index + 1], raw[: index + 1, :1])
     final = raw.copy()
     for index, plugin in enumerate(active):
         failure = _normalize(plugin, state, pod, rows, final[index])
         if failure is not None:
-            text = f'plugin "{plugin.name}" failed with: {error_text(failure)}'
-            return Status(Code.ERROR, (), "", f"running Normalize on Score plugins: {text}")
-    names = tuple(plugin.name for plugin in active)
+            text = f'running Normalize on Score plugins: plugin "{plugin.name}" failed with: {error_text(failure)}'
+            return _failed(text, names, factors, raw[:, :1])
     if final.size and (final.max() > MAX_NODE_SCORE or final.min() < 0):
-        return Status(Code.ERROR, (), "", f"applying score defaultWeights on Score plugins: {_invalid(names, final)}")
-    factors = tuple(weights[name] for name in names)
+        text = f"applying score defaultWeights on Score plugins: {_invalid(names, final)}"
+        return _failed(text, names, factors, raw[:, :1])
     final *= np.array(factors, np.int64).reshape(-1, 1)
     return Scores(names, factors, raw, final, final.sum(axis=0))
+
+
+def _failed(text: str, names: tuple[str, ...], factors: tuple[int, ...], raw: NDArray[np.int64]) -> ScoreFailure:
+    final = raw * np.array(factors, np.int64).reshape(-1, 1)
+    return ScoreFailure(Status(Code.ERROR, (), "", text), Scores(names, factors, raw, final, final.sum(axis=0)))
 
 
 def _score(

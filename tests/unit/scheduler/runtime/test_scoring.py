@@ -7,7 +7,7 @@ import pytest
 
 from schedlab.scheduler.framework.interface import CycleState
 from schedlab.scheduler.framework.status import SKIP, Status, error
-from schedlab.scheduler.runtime.scoring import Scores, run_pre_score, run_score
+from schedlab.scheduler.runtime.scoring import ScoreFailure, Scores, run_pre_score, run_score
 from schedlab.testing.builders import make_node, make_pod, make_table
 from tests.unit.scheduler.runtime.fake_plugins import FakePlugin
 
@@ -95,10 +95,22 @@ def broken(*_: object) -> None:
     ],
 )
 def test_failures_fail_the_pod(plugin: FakePlugin, message: str) -> None:
-    status = score(FakePlugin("Ok", score=by_row), plugin)
+    failure = score(FakePlugin("Ok", score=by_row), plugin)
 
-    assert isinstance(status, Status)
-    assert status.error == message
+    assert isinstance(failure, ScoreFailure)
+    assert failure.status.error == message
+
+
+def test_scores_up_to_a_failure_are_kept_for_the_first_node() -> None:
+    plugin = FakePlugin("A", score=lambda *_: (0, error("cannot")))
+
+    failure = score(
+        FakePlugin("Ok", score=by_row), plugin, FakePlugin("Never", score=by_row), weights={"Ok": 2, "A": 1, "Never": 1}
+    )
+
+    assert failure.scores.plugins == ("Ok", "A")
+    assert failure.scores.raw.tolist() == [[30], [0]]
+    assert failure.scores.final.tolist() == [[60], [0]]
 
 
 class TestPreScore:

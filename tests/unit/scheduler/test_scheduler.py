@@ -1,0 +1,226 @@
+"""The scheduler as a part: what it listens to, what it tries, what it leaves alone."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from schedlab.client.protocol import Write
+from schedlab.scheduler.config import ConfigError
+from schedlab.scheduler.framework.interface import CycleState, NominatingInfo, PostFilterResult, Work
+from schedlab.scheduler.framework.status import unschedulable
+from schedlab.testing.builders import make_node, make_pod
+from tests.unit.scheduler.fake_cluster import BASIC_PLUGINS, FakeCluster, configuration, profile
+from tests.unit.scheduler.runtime.fake_plugins import FakePlugin, registry_of
+
+
+def cluster(*plugins: FakePlugin, config: Any = None, **more: Any) -> FakeCluster:
+    made = FakeCluster(
+        config or configuration(profile(*BASIC_PLUGINS, *(plugin.name for plugin in plugins))),
+        registry=registry_of(*plugins),
+        **more,
+    )
+    made.add(*(make_node(name).capacity(cpu="4", memory="8Gi", pods="110") for name in ("a", "b")))
+    return made
+
+
+def test_pods_of_other_schedulers_are_left_alone() -> None:
+    made = cluster()
+
+    assert made.schedule(make_pod("p").scheduler_name("somebody-else")) == [""]
+    assert not made.observer.cycles
+    assert not made.writes
+
+
+def test_every_profile_has_its_own_plugins() -> None:
+    made = cluster(
+        config=configuration(profile(*BASIC_PLUGINS, name="one"), profile("PrioritySort", "DefaultBinder", name="two"))
+    )
+
+    assert made.schedule(
+        make_pod("p").scheduler_name("one").req(cpu="8"), make_pod("q").scheduler_name("two").req(cpu="8")
+    ) == ["", "a"]
+    assert [record.profile for record in made.observer.cycles] == ["one", "two"]
+
+
+def test_pod_that_is_being_deleted_is_not_tried() -> None:
+    made = cluster()
+    made.schedule(make_pod("p").terminating())
+
+    assert not made.observer.cycles
+    assert made.notes() == ["skip schedule deleting pod: default/p"]
+    assert not made.scheduler.queue.contents().in_flight
+
+
+def test_given_pod_can_be_tried_out_of_turn() -> None:
+    made = cluster()
+    made.add(make_pod("first").priority(10), make_pod("second"))
+
+    made.carry(made.scheduler.attempt(made.info("second")))
+
+    assert made.nodes_of("first", "second") == ["", "a"]
+    assert [record.pod.name for record in made.observer.cycles] == ["second"]
+
+
+def test_pod_deleted_while_it_fails_is_not_put_back() -> None:
+    """The pod is gone from the API when the failure is handled; the queue must not keep it."""
+    made = cluster()
+    made.add(make_pod("p").req(cpu="8"))
+    stored = made.listers.lister("pods").objects.pop(("default", "p"))
+
+    made.run()
+
+    assert made.scheduler.queue.contents().unschedulable == ()
+    assert stored.name == "p"
+
+
+def test_failed_pod_goes_back_in_its_newest_state() -> None:
+    made = cluster()
+
+    def relabel(*_: object) -> tuple[None, None]:
+        if not made.pod("p").metadata.labels:
+            made.change("pods", "p", lambda raw: raw["metadata"].update(labels={"new": "label"}))
+        return None, None
+
+    made = cluster(FakePlugin("R", pre_filter=relabel, filter=lambda *_: None, events_to_register=list))
+    made.schedule(make_pod("p").req(cpu="8"))
+
+    queued = made.scheduler.queue.find("default/p")
+    assert queued is not None
+    assert queued.pod.labels == {"new": "label"}
+
+
+@pytest.mark.parametrize("point", ["scheduling", "binding"])
+def test_plugins_may_activate_other_pods(point: str) -> None:
+    made = cluster()
+
+    def ask(state: CycleState, pod: Any, *_: object) -> None:
+        if pod.name == "p":
+            state.pods_to_activate.append(made.info("waiter"))
+
+    method = {"reserve": ask, "unreserve": ask} if point == "scheduling" else {"post_bind": ask}
+    made = cluster(
+        FakePlugin("A", **method),
+        FakePlugin(
+            "Never",
+            filter=lambda _s, pod, _n: unschedulable("no") if pod.name == "waiter" else None,
+            events_to_register=list,
+        ),
+    )
+    made.schedule(make_pod("waiter"))
+    assert len(made.observer.cycles) == 1
+
+    made.schedule(make_pod("p"))
+    assert [record.pod.name for record in made.observer.cycles] == ["waiter", "p", "waiter"]
+
+
+def test_background_work_may_send_events_and_wake_pods() -> None:
+    handles: list[Any] = []
+
+    def post_filter(*_: object) -> Any:
+        work = Work(writes=(Write("delete", "pods", "default", "victim"),))
+        return PostFilterResult(NominatingInfo("a")), None, work
+
+    def resume(_state: object, pod: Any, *_: object) -> None:
+        handles[0].record_event(pod, None, "Normal", "Preempted", "Preempting", "made room")
+
+    plugin = FakePlugin("P", post_filter=post_filter, resume=resume, filter=lambda *_: None)
+    entry = registry_of(plugin)["P"]
+
+    def factory(args: Any, handle: Any) -> Any:
+        handles.append(handle)
+        return entry.factory(args, handle)
+
+    made = FakeCluster(configuration(profile(*BASIC_PLUGINS, "P")), registry={"P": replace(entry, factory=factory)})
+    made.add(make_node("a").capacity(cpu="4", pods="10"), make_pod("victim").node("a").req(cpu="4"))
+    made.schedule(make_pod("p").req(cpu="1"))
+
+    # Depth first: what follows from the deletion is sent before the pod's own failure.
+    assert made.notes()[:2] == ["made room", "0/1 nodes are available: 1 Insufficient cpu."]
+    assert made.nodes_of("p") == ["a"]
+
+
+def test_events_have_names_of_their_own() -> None:
+    made = cluster()
+    made.schedule(*(make_pod("p", namespace) for namespace in ("default",)), make_pod("q"), make_pod("r"))
+
+    names = [write.name for write in made.writes if write.resource == "events.events.k8s.io"]
+    assert len(names) == len({name.rpartition(".")[2] for name in names}) == 3
+
+
+def test_records_name_the_revision_they_rest_on() -> None:
+    made = cluster()
+    made.schedule(make_pod("p"))
+
+    assert made.observer.cycles[0].revision == 3
+    assert made.observer.cycles[0].node_names is made.scheduler.cache.table.names
+
+
+def test_without_observer_nothing_is_recorded() -> None:
+    made = cluster(observe=False)
+
+    assert made.schedule(make_pod("p")) == ["a"]
+    assert not made.observer.cycles
+
+
+def test_plugins_hear_of_each_other() -> None:
+    seen: list[Any] = []
+    made = cluster(FakePlugin("A", filter=lambda *_: None))
+    framework = made.scheduler.profiles["default-scheduler"]
+    seen.append(framework.plugin("A"))
+
+    assert seen[0] in framework.plugins
+    assert framework.plugin("Nope") is None
+    assert framework.waiting_pods() == ()
+    assert framework.waiting_pod("u") is None
+    assert framework.pod_in_pre_bind("u") is None
+
+
+@pytest.mark.parametrize(
+    ("profiles", "message"),
+    [
+        (
+            [profile("PrioritySort")],
+            'at least one bind plugin is needed for profile with scheduler name "default-scheduler"',
+        ),
+        ([profile("PrioritySort", "DefaultBinder", "Nope")], 'PreFilterPlugin "Nope" does not exist'),
+    ],
+)
+def test_profile_that_cannot_be_made_is_refused(profiles: list[Any], message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        FakeCluster(configuration(*profiles))
+
+    prefix = "initializing profiles: creating profile for scheduler name default-scheduler: "
+    assert caught.value.message == prefix + message
+
+
+def test_arguments_of_node_resources_fit_are_checked_when_the_plugin_is_made() -> None:
+    args = {"scoringStrategy": {"type": "LeastAllocated", "resources": [{"name": "cpu", "weight": 101}]}}
+    bad = profile(*BASIC_PLUGINS, pluginConfig=[{"name": "NodeResourcesFit", "args": args}])
+
+    with pytest.raises(ConfigError) as caught:
+        FakeCluster(configuration(bad))
+
+    assert caught.value.message == (
+        "initializing profiles: creating profile for scheduler name default-scheduler: "
+        'initializing plugin "NodeResourcesFit": scoringStrategy.resources[0].weight: Invalid value: 101: '
+        "resource weight of cpu not in valid range (0, 100]"
+    )
+
+
+def test_resources_left_to_extenders_are_not_looked_at() -> None:
+    extender = {
+        "urlPrefix": "http://x",
+        "managedResources": [{"name": "example.com/x", "ignoredByScheduler": True}],
+    }
+    made = cluster(config=configuration(profile(*BASIC_PLUGINS), extenders=[extender]))
+
+    assert made.schedule(make_pod("p").req({"example.com/x": "1"})) != [""]
+
+
+def test_equal_runs_make_equal_choices() -> None:
+    def run() -> list[str]:
+        made = cluster()
+        return made.schedule(*(make_pod(f"p{index}").req(cpu="250m") for index in range(20)))
+
+    assert run() == run()
