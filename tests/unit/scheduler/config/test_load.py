@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from schedlab.apimachinery.features import FEATURES as FEATURE_SPECS
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.scheduler.config import ConfigError, KubeSchedulerConfiguration, default_configuration, dump, load
@@ -12,14 +13,7 @@ from schedlab.scheduler.config.args import NodeResourcesFitArgs, PodTopologySpre
 
 FEATURES = FeatureGates.default()
 # Gates that need NodeDeclaredFeatures.
-DEPENDENTS = dict.fromkeys(
-    (
-        "ExtendWebSocketsToKubelet",
-        "InPlacePodLevelResourcesVerticalScaling",
-        "InPlacePodVerticalScalingInitContainers",
-    ),
-    False,
-)
+DEPENDENTS = {name: False for name, spec in FEATURE_SPECS.items() if "NodeDeclaredFeatures" in spec.dependencies}
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 
 
