@@ -1,4 +1,4 @@
-"""A recorded scheduling cycle in the shape of the data's `expected` entries.
+"""What was recorded of an attempt, in the shape of the data's `expected` entries.
 
 Only words and names change here; nothing is decided. Fields that the data leaves out when a phase did not run are left
 out in the same places.
@@ -6,11 +6,15 @@ out in the same places.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
-from schedlab.scheduler.framework.record import PASSED, BindingRecord, CycleRecord, ExtenderCall, FilterRecord
+from schedlab.client.protocol import Write
+from schedlab.scheduler.framework.record import PASSED, BindingRecord, CycleRecord, FilterRecord
 from schedlab.scheduler.framework.status import REASONS, Code, Status, code_of, is_success
+
+if TYPE_CHECKING:
+    from tests.parity.world import Observer
 
 # Filter tables are only in the data for clusters of up to this many nodes.
 TABLE_NODES_MAX: Final = 40
@@ -18,12 +22,14 @@ TABLE_NODES_MAX: Final = 40
 Json = dict[str, Any]
 
 
-def attempt(cycle: CycleRecord, binding: BindingRecord | None) -> Json:
-    """Return what one attempt says of itself; API side effects are added by the world that saw them."""
+def attempt(observer: Observer) -> Json:
+    """Return what one attempt says of itself; what the API saw of it is added by who watched the API."""
+    cycle = observer.cycles[0]
+    binding = observer.bindings[0] if observer.bindings else None
     out: Json = {
         "pod": cycle.pod.key,
         "profile": cycle.profile,
-        "result": cycle.result,
+        "result": _result(cycle, binding),
         "start": cycle.start,
         "nextStart": cycle.next_start,
         "prefilter": {name: _pre_filter(cycle, name, status) for name, status in cycle.pre_filter.items()},
@@ -31,16 +37,22 @@ def attempt(cycle: CycleRecord, binding: BindingRecord | None) -> Json:
     if cycle.node_names:
         out |= _filtering(cycle)
     if len(cycle.node_names) <= TABLE_NODES_MAX:
-        out["filter"] = filter_table(cycle)
+        out |= _tables(cycle, observer.filter_calls)
     if cycle.pre_score:
         out["prescore"] = {name: _phase(status) for name, status in cycle.pre_score.items()}
     out |= _scoring(cycle)
-    out |= _after_choice(cycle, binding)
-    if cycle.result != "scheduled":
-        out |= _failure(cycle)
+    out |= _after_choice(cycle, binding, out["result"])
+    if out["result"] != "scheduled":
+        out |= _failure(cycle, binding)
     if cycle.node_hint:
         out["nodeHint"] = cycle.node_hint
     return out
+
+
+def _result(cycle: CycleRecord, binding: BindingRecord | None) -> str:
+    if binding is None or not binding.error:
+        return cycle.result
+    return "unschedulable" if binding.failure_reason == "Unschedulable" else "error"
 
 
 def _phase(status: Status | None) -> Json:
@@ -86,9 +98,7 @@ def _rejections(cycle: CycleRecord) -> dict[str, tuple[str, Code, list[str]]]:
     out: dict[str, tuple[str, Code, list[str]]] = {}
     record = cycle.filter
     if record is not None:
-        for index, (row, failed) in enumerate(
-            zip(record.visited.tolist(), record.failed_plugin.tolist(), strict=True)
-        ):
+        for index, (row, failed) in enumerate(zip(record.visited.tolist(), record.failed_plugin.tolist(), strict=True)):
             if failed != PASSED:
                 reasons = list(REASONS.texts(int(record.reason[index])))
                 out[cycle.node_names[row]] = (record.plugins[failed], Code(int(record.code[index])), reasons)
@@ -109,15 +119,17 @@ def node_codes(cycle: CycleRecord) -> Json:
     return {node: code.text for node, (_, code, _) in _rejections(cycle).items() if code != Code.ERROR}
 
 
-def filter_table(cycle: CycleRecord) -> Json:
-    """Return node -> plugin -> `passed` or the message of the last call."""
+def _tables(cycle: CycleRecord, calls: Sequence[tuple[str, str, Status | None]]) -> Json:
+    """Return node -> plugin -> `passed` or the message of the last call, before and, if different, after dry runs."""
+    table: Json = {}
     record = cycle.filter
-    if record is None or not record.plugins:
-        return {}
-    out: Json = {}
-    for index, row in enumerate(record.visited.tolist()):
-        out.setdefault(cycle.node_names[row], {}).update(_verdicts(record, index))
-    return out
+    if record is not None and record.plugins:
+        for index, row in enumerate(record.visited.tolist()):
+            table.setdefault(cycle.node_names[row], {}).update(_verdicts(record, index))
+    later = {node: dict(verdicts) for node, verdicts in table.items()}
+    for node, plugin, status in calls:
+        later.setdefault(node, {})[plugin] = "passed" if is_success(status) else _words(status)
+    return {"filter": table, "filterAfterPreemption": later} if later != table else {"filter": table}
 
 
 def _verdicts(record: FilterRecord, index: int) -> Json:
@@ -139,17 +151,18 @@ def _scoring(cycle: CycleRecord) -> Json:
                 node: {plugin: int(table[number, column]) for number, plugin in enumerate(record.plugins)}
                 for column, node in enumerate(rows)
             }
-        out["total"] = {node: int(total) for node, total in zip(rows, record.total.tolist(), strict=True)}
-        best = max(out["total"].values())
-        out["top"] = [node for node in rows if out["total"][node] == best]
+        if record.complete:
+            out["total"] = {node: int(total) for node, total in zip(rows, record.total.tolist(), strict=True)}
+            best = max(out["total"].values())
+            out["top"] = [node for node in rows if out["total"][node] == best]
     elif cycle.selected and cycle.feasible is not None and len(cycle.feasible) == 1:
         out["top"] = [names[int(cycle.feasible[0])]]
     return out
 
 
-def _after_choice(cycle: CycleRecord, binding: BindingRecord | None) -> Json:
+def _after_choice(cycle: CycleRecord, binding: BindingRecord | None, result: str) -> Json:
     out: Json = {}
-    if cycle.result == "scheduled":
+    if result == "scheduled":
         out["selected"] = cycle.selected
     if cycle.reserve:
         out["reserve"] = {name: _words(status) for name, status in cycle.reserve.items()}
@@ -163,19 +176,21 @@ def _after_choice(cycle: CycleRecord, binding: BindingRecord | None) -> Json:
     return out
 
 
-def _failure(cycle: CycleRecord) -> Json:
+def _failure(cycle: CycleRecord, binding: BindingRecord | None) -> Json:
+    failed: CycleRecord | BindingRecord = cycle
+    message, pending = cycle.failure_message, cycle.pending_plugins
+    if binding is not None and binding.error:
+        failed, message, pending = binding, binding.error, ()
     out: Json = {
-        "failure": {"reason": cycle.failure_reason, "message": cycle.failure_message},
-        "unschedulablePlugins": sorted(cycle.unschedulable_plugins),
+        "failure": {"reason": failed.failure_reason, "message": message},
+        "unschedulablePlugins": sorted(failed.unschedulable_plugins),
     }
-    if cycle.pending_plugins:
-        out["pendingPlugins"] = sorted(cycle.pending_plugins)
+    if pending:
+        out["pendingPlugins"] = sorted(pending)
     if cycle.post_filter:
         out["postfilter"] = {name: _post_filter(entry) for name, entry in cycle.post_filter.items()}
     if cycle.preemption is not None:
         out["preemption"] = _preemption(cycle)
-    if cycle.victims:
-        out["victims"] = list(cycle.victims)
     return out
 
 
@@ -207,31 +222,35 @@ def _preemption(cycle: CycleRecord) -> Json:
     return out
 
 
-def extender_calls(calls: list[ExtenderCall], statuses: Mapping[int, int]) -> list[Json]:
-    """Return the calls with whole pods and nodes abbreviated; `statuses` maps a call's position to its HTTP status."""
-    shaped = [
-        {
-            "extender": call.url_prefix.rstrip("/").rsplit("/", 1)[-1],
-            "verb": call.verb,
-            "request": abbreviated(call.request),
-            "response": abbreviated(call.response),
-            "status": statuses.get(position, 200),
-        }
-        for position, call in enumerate(calls)
-    ]
-    first = next((i for i, call in enumerate(shaped) if call["verb"] == "prioritize"), len(shaped))
-    last = first + sum(call["verb"] == "prioritize" for call in shaped)
-    shaped[first:last] = sorted(shaped[first:last], key=lambda call: str(call["extender"]))
-    return shaped
+# --- What the API saw ---
 
 
-def abbreviated(value: Any) -> Any:
-    """Return the value with every whole pod as `<pod ns/name>` and every whole node as `<node name>`."""
-    if isinstance(value, list):
-        return [abbreviated(one) for one in value]
-    if not isinstance(value, dict):
-        return value
-    if "metadata" in value and "spec" in value:
-        meta, spec = value["metadata"], value["spec"]
-        return f"<pod {meta['namespace']}/{meta['name']}>" if "containers" in spec else f"<node {meta['name']}>"
-    return {key: abbreviated(one) for key, one in value.items()}
+def event(body: Mapping[str, Any]) -> Json:
+    """Return an event as the data has it."""
+    kept = ("type", "reason", "action", "note", "reportingController")
+    references = {name: _place(body[name]) for name in ("regarding", "related") if name in body}
+    return {**references, **{name: body[name] for name in kept}}
+
+
+def _place(reference: Mapping[str, str]) -> str:
+    return f"{reference['namespace']}/{reference['name']}"
+
+
+def status_patch(write: Write) -> Json:
+    """Return a patch of a pod's status: conditions with all their texts, whether the patch has them or not."""
+    assert isinstance(write.body, Mapping)
+    status = write.body["status"]
+    out: Json = {"pod": f"{write.namespace}/{write.name}"}
+    if "conditions" in status:
+        names = ("type", "status", "reason", "message")
+        out["conditions"] = [{name: one.get(name) or "" for name in names} for one in status["conditions"]]
+    if "nominatedNodeName" in status:
+        out["nominatedNodeName"] = status["nominatedNodeName"]
+    return out
+
+
+def objects_after(objects: list[Json]) -> list[Json]:
+    """Return volumes and claims without the times of allocations."""
+    for obj in objects:
+        (obj.get("status") or {}).get("allocation", {}).pop("allocationTimestamp", None)
+    return objects

@@ -1,0 +1,338 @@
+"""The cluster of one case: the real store, registry, informers and scheduler, and what the data says happens around them.
+
+No controller and no kubelet runs. Instead a scheduled pod is bound and running at once, victims of preemption are gone
+at the end of the step (or linger as terminating, with `gracefulDelete`), and volumes are bound and provisioned at once.
+Every change of an object is one revision, counted from 100; events are looked at and not stored.
+
+A pod is bound to the node that the data has, so that a wrong choice does not spoil the steps after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from schedlab.api.kinds.conditions import set_condition
+from schedlab.api.object import Object, StoredObject
+from schedlab.apimachinery.errors import new_conflict
+from schedlab.apimachinery.features import FeatureGates
+from schedlab.apimachinery.gvk import GroupResource
+from schedlab.apimachinery.time import format_time
+from schedlab.client.effects import CallEffect, Effect, WriteEffect
+from schedlab.client.informers import Informers
+from schedlab.client.inprocess import InProcessClient
+from schedlab.client.protocol import Outcome, Write
+from schedlab.kernel.clock import EPOCH_NS, SECOND_NS, VirtualClock
+from schedlab.kernel.randomness import SeededRandom
+from schedlab.registry import Registry
+from schedlab.scheduler.config import load
+from schedlab.scheduler.framework.record import BindingRecord, CycleRecord, QueueMove
+from schedlab.scheduler.framework.status import Status
+from schedlab.scheduler.framework.types import PodInfo
+from schedlab.scheduler.scheduler import Scheduler
+from schedlab.store import Store
+from schedlab.store.store import Snapshot
+from tests.parity import volumes
+from tests.parity.extenders import Extenders
+from tests.parity.families import Case
+from tests.parity.front_door import CREATED_NS, FrontDoor, uid_of
+
+FIRST_REVISION: Final = 100
+EVENTS: Final = "events.events.k8s.io"
+#: What `objectsAfter` speaks of.
+_WATCHED: Final = ("persistentvolumeclaims", "persistentvolumes", "resourceclaims.resource.k8s.io")
+_CLASS: Final = "PriorityClass"
+
+
+class GivenNames(SeededRandom):
+    """Randomness of which the registry's part is chosen: uids and the ends of generated names."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.next_uid = ""
+        self.next_suffix = ""
+
+    def uid(self) -> str:
+        """Return the uid that was chosen."""
+        return self.next_uid or super().uid()
+
+    def suffix(self, length: int = 5) -> str:
+        """Return the end that was chosen."""
+        return self.next_suffix or super().suffix(length)
+
+
+class Observer:
+    """Keeps what the scheduler tells of itself during a step; also its filter tap."""
+
+    def __init__(self) -> None:
+        self.cycles: list[CycleRecord] = []
+        self.bindings: list[BindingRecord] = []
+        self.gates: list[tuple[str, str, str]] = []
+        self.filter_calls: list[tuple[str, str, Status | None]] = []
+
+    def cycle(self, record: CycleRecord) -> None:
+        self.cycles.append(record)
+
+    def binding(self, record: BindingRecord) -> None:
+        self.bindings.append(record)
+
+    def queue_move(self, move: QueueMove) -> None:
+        if move.gate is not None:
+            self.gates.append((move.pod.key, *move.gate))
+
+    def filter_called(self, node_name: str, plugin: str, status: Status | None) -> None:
+        self.filter_calls.append((node_name, plugin, status))
+
+
+@dataclass(slots=True)
+class Traffic:
+    """What the scheduler sent, in order."""
+
+    events: list[Mapping[str, Any]] = field(default_factory=list)
+    status_patches: list[Write] = field(default_factory=list)
+    victims: list[str] = field(default_factory=list)
+
+
+class World:
+    """One case's cluster. `wanted` maps pods to the nodes they are to be bound to, None being none."""
+
+    def __init__(self, case: Case, features: FeatureGates) -> None:
+        """Make it and its objects; raises ConfigError."""
+        self.options: Mapping[str, Any] = case.get("options") or {}
+        self.step = 0
+        self.wanted: dict[str, str | None] = {}
+        self.traffic = Traffic()
+        self.observer = Observer()
+        self.clock = VirtualClock(EPOCH_NS)
+        self.front_door = FrontDoor(features)
+        self.extenders = Extenders(case.get("extenders") or {}, self._bind_for_extender)
+        self.store = Store(initial=Snapshot(FIRST_REVISION, ()))
+        self._names = GivenNames()
+        self._registry = Registry(self.store, self.clock, self._names, features, admission=())
+        self._client = InProcessClient(self._registry, "kube-scheduler")
+        self._doomed: list[StoredObject] = []
+        self._written: dict[tuple[str, str], None] = {}
+        self._ours: set[tuple[str, str]] = set()
+        informers = Informers(self._client)
+        self.scheduler = Scheduler(
+            load(case["config"], features),
+            clock=self.clock,
+            random=SeededRandom(1),
+            listers=informers,
+            features=features,
+            observer=self.observer,
+            filter_tap=self.observer,
+        )
+        for resource in self.scheduler.resources():
+            informers.on_change(resource, self.scheduler.handle)
+        for manifest in case["objects"]:
+            if manifest["kind"] == _CLASS:
+                self.front_door.learn(manifest)
+        for manifest in case["objects"]:
+            self.put(manifest)
+
+    # --- Objects ---
+
+    def put(self, manifest: Mapping[str, Any]) -> StoredObject:
+        """Create an object, or replace it: a pod keeps its status and its node."""
+        if manifest["kind"] == _CLASS:
+            self.front_door.learn(manifest)
+        resource, obj = self.front_door.resource_of(manifest), self.front_door.admit(manifest)
+        metadata = obj["metadata"]
+        key = key_of(metadata)
+        self._ours.add((resource, key))
+        old = self.store.get(resource, key)
+        if old is None:
+            metadata["creationTimestamp"] = format_time(CREATED_NS + self.step * SECOND_NS)
+            return self._store(resource, obj, None)
+        before = old.raw
+        metadata["creationTimestamp"] = before["metadata"].get("creationTimestamp")
+        if not manifest["metadata"].get("uid"):
+            metadata["uid"] = old.uid
+        if resource == "pods":
+            obj["status"] = {**before["status"], **manifest.get("status", {})}
+            if not obj["spec"].get("nodeName") and before["spec"].get("nodeName"):
+                obj["spec"]["nodeName"] = before["spec"]["nodeName"]
+        return self._store(resource, obj, old)
+
+    def make(self, manifest: Mapping[str, Any]) -> None:
+        """Create an object that nobody asked for; it has no creation time."""
+        self._store(self.front_door.resource_of(manifest), self.front_door.admit(manifest), None)
+
+    def replace(self, resource: str, obj: Object) -> None:
+        """Store an object's new state."""
+        old = self.store.get(resource, key_of(obj["metadata"]))
+        assert old is not None, f"{resource} {obj['metadata']['name']} is changed after its end"
+        self._store(resource, obj, old)
+
+    def delete(self, reference: Mapping[str, Any]) -> None:
+        """Remove an object at once."""
+        resource = self.front_door.resource_of(reference)
+        namespaced = self._registry.resource(resource).namespaced
+        key = f"{reference.get('namespace') or 'default'}/{reference['name']}" if namespaced else reference["name"]
+        self._remove(resource, key)
+
+    def pod(self, key: str) -> StoredObject | None:
+        """Return a pod as it is."""
+        return self.store.get("pods", key)
+
+    def written(self) -> list[Object]:
+        """Return the volumes and claims that were written in this step, as they are, by resource and key."""
+        found = []
+        for resource, key in sorted(self._written):
+            stored = self.store.get(resource, key)
+            if stored is not None:
+                obj = stored.thaw()
+                for name in ("resourceVersion", "managedFields"):
+                    obj["metadata"].pop(name, None)
+                if (resource, key) not in self._ours:
+                    obj["metadata"].pop("creationTimestamp", None)
+                found.append(obj)
+        return found
+
+    def _store(self, resource: str, obj: Object, old: StoredObject | None) -> StoredObject:
+        stored = StoredObject.encode(resource, obj, self.store.next_revision)
+        if old is None:
+            self.store.create(stored)
+        else:
+            self.store.update(stored, old.revision)
+        if resource in _WATCHED:
+            self._written[resource, stored.key] = None
+        return stored
+
+    def _remove(self, resource: str, key: str) -> None:
+        stored = self.store.get(resource, key)
+        if stored is not None:
+            self.store.delete(resource, key, stored.revision)
+
+    # --- Steps ---
+
+    def begin_step(self, number: int) -> None:
+        """Note which step this is, from 1."""
+        self.step = number
+        self._written.clear()
+
+    def begin_attempt(self) -> None:
+        """Forget what was sent and told before."""
+        self.traffic = Traffic()
+        self.observer.cycles.clear()
+        self.observer.bindings.clear()
+        self.observer.filter_calls.clear()
+        self.extenders.take_calls()
+
+    def end_step(self) -> None:
+        """Let the victims go."""
+        doomed, self._doomed = self._doomed, []
+        for victim in doomed:
+            self._remove("pods", victim.key)
+
+    def attempt(self, pod: PodInfo) -> None:
+        """Try a pod, and carry everything out that follows."""
+        self.carry(self.scheduler.attempt(pod))
+
+    def carry(self, effects: Sequence[Effect]) -> None:
+        """Carry effects out, depth first, and what events make of them."""
+        for effect in effects:
+            if isinstance(effect, WriteEffect):
+                outcome: object = self._write(effect.write)
+            else:
+                assert isinstance(effect, CallEffect), f"the scheduler asks for {effect!r}"
+                outcome = self.extenders.call(effect)
+            self.carry(self.scheduler.complete(effect, outcome))
+        while self.scheduler.outbox:
+            self.carry(self.scheduler.outbox.drain())
+
+    def bind(self, key: str, node: str) -> None:
+        """Put a pod onto a node, where it runs at once."""
+        stored = self.pod(key)
+        assert stored is not None, f"pod {key} is bound after its end"
+        pod = stored.thaw()
+        pod["spec"]["nodeName"] = node
+        status = pod["status"]
+        status.pop("nominatedNodeName", None)
+        set_condition(status, {"type": "PodScheduled", "status": "True"}, format_time(self.clock.now_ns()))
+        status |= {"phase": "Running", "startTime": format_time(EPOCH_NS + self.step * SECOND_NS)}
+        self._store("pods", pod, stored)
+
+    # --- What the scheduler writes ---
+
+    def _write(self, write: Write) -> Outcome:
+        key = f"{write.namespace}/{write.name}" if write.namespace else write.name
+        if write.resource == EVENTS:
+            assert isinstance(write.body, Mapping)
+            self.traffic.events.append(write.body)
+            return self._submit(write, dry_run=True)
+        if write.resource == "pods":
+            return self._write_pod(write, key)
+        return self._write_object(write, key)
+
+    def _write_pod(self, write: Write, key: str) -> Outcome:
+        if write.subresource == "binding":
+            return self._bind_pod(write, key)
+        if write.verb == "delete":
+            self.traffic.victims.append(key)
+            if self.options.get("gracefulDelete"):
+                return self._submit(write)
+            victim = self.pod(key)
+            if victim is not None:
+                self._doomed.append(victim)
+            return Outcome(victim)
+        if write.subresource == "status":
+            self.traffic.status_patches.append(write)
+        return self._submit(write)
+
+    def _bind_pod(self, write: Write, key: str) -> Outcome:
+        checked = self._submit(write, dry_run=True)
+        if checked.error is not None:
+            return checked
+        assert isinstance(write.body, Mapping)
+        wanted = self.wanted.get(key, write.body["target"]["name"])
+        if wanted is None:
+            cause = "the data has this pod pending"
+            return Outcome(error=new_conflict(GroupResource("", "pods/binding"), write.name, cause))
+        self.bind(key, wanted)
+        return Outcome()
+
+    def _bind_for_extender(self, key: str, node: str) -> str:
+        wanted = self.wanted.get(key, node)
+        if wanted is None:
+            return "the data has this pod pending"
+        self.bind(key, wanted)
+        return ""
+
+    def _write_object(self, write: Write, key: str) -> Outcome:
+        if write.verb == "create":
+            assert isinstance(write.body, Mapping)
+            # Generated names count the revisions.
+            self._names.next_suffix = f"gen{self.store.revision - FIRST_REVISION}"
+            metadata = dict(write.body["metadata"])
+            metadata.setdefault("name", metadata.get("generateName", "") + self._names.next_suffix)
+            self._names.next_uid = uid_of(metadata)
+        outcome = self._submit(write)
+        self._names.next_uid = self._names.next_suffix = ""
+        if outcome.object is not None and write.resource in _WATCHED:
+            self._written[write.resource, outcome.object.key] = None
+            volumes.react(self, write.resource, outcome.object.key)
+        return outcome
+
+    def _submit(self, write: Write, *, dry_run: bool = False) -> Outcome:
+        options = {**write.options, "dryRun": "All"} if dry_run else write.options
+        answers: list[Outcome] = []
+        sent = Write(
+            write.verb,
+            write.resource,
+            write.namespace,
+            write.name,
+            write.body,
+            write.subresource,
+            write.patch_type,
+            options,
+        )
+        self._client.submit(sent, answers.append)
+        return answers[0]
+
+
+def key_of(metadata: Mapping[str, Any]) -> str:
+    """Return the place of an object: `namespace/name`, or the name of a cluster-scoped one."""
+    return f"{metadata['namespace']}/{metadata['name']}" if metadata.get("namespace") else str(metadata["name"])
