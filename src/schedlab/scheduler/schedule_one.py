@@ -22,7 +22,14 @@ import numpy as np
 from schedlab.scheduler.cache.cache import AssumeError
 from schedlab.scheduler.extender import MAX_EXTENDER_PRIORITY
 from schedlab.scheduler.framework.interface import CycleState, ExtenderAnswer, ExtenderRequest, NominatingInfo
-from schedlab.scheduler.framework.record import CycleRecord, ExtenderCall, FilterRecord, ScoreRecord
+from schedlab.scheduler.framework.record import (
+    CUSTOM_RESULTS,
+    PREEMPTION_RECORD,
+    CycleRecord,
+    ExtenderCall,
+    FilterRecord,
+    ScoreRecord,
+)
 from schedlab.scheduler.framework.status import Code, Status, is_success
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
 from schedlab.scheduler.runtime.choice import SortedNodes, heap_root
@@ -101,7 +108,9 @@ class Attempt:
         if self.scheduler.metrics is not None:
             self.scheduler.metrics.algorithm(self.scheduler.clock.now_ns() - self.started_ns)
         if isinstance(outcome, Assignment):
-            return self._assume(outcome)
+            outcome = self._assume(outcome)
+        if self.record is not None:
+            self.record.custom = self.state.find(CUSTOM_RESULTS) or {}
         return outcome
 
     def _new_record(self) -> CycleRecord:
@@ -301,10 +310,7 @@ class Attempt:
             self._record_scores(rows, scores, total)
         index = self._pick(total, rated)
         names = self.table.names
-        if self._signature is not None:
-            self._store_batch(names[int(rows[index])], SortedNodes([names[row] for row in rows.tolist()], total))
-        else:
-            self._store_batch(names[int(rows[index])], None)
+        self._store_batch(names[int(rows[index])], SortedNodes(names, rows, total))
         return index
 
     def _ask_scores(
@@ -375,6 +381,9 @@ class Attempt:
             lambda plugin, work: scheduler.start_background(plugin, self.state, self.pod, work),
         )
         result, status = yield from self._recording_calls(steps)
+        if record is not None:
+            record.preemption = self.state.find(PREEMPTION_RECORD)
+            record.victims = record.preemption.victims if record.preemption is not None else ()
         fit.diagnosis.post_filter_message = "" if status is None else status.message
         failure.nominating = None if result is None else result.nominating
         return failure

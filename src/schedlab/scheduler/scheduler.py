@@ -122,6 +122,7 @@ class Scheduler:
             send_event=self.send_event,
             filter_tap=filter_tap,
             metrics=metrics,
+            observed=observer is not None,
             device_classes=device_classes,
         )
         self.profiles = build_profiles(config, IN_TREE if registry is None else {**IN_TREE, **registry}, services)

@@ -244,8 +244,12 @@ class Handle(Protocol):
     random: RandomSource
     table: NodeTable
     listers: Listers
+    # The filters of the profile, in order.
+    filter_plugins: Sequence[Any]
     # When set, plugins with an array form of their dry runs use the scalar one, so that every filter call is heard of.
     filter_tap: FilterTap | None
+    # Whether anybody hears of the cycles; if not, nothing need be gathered for a record.
+    observed: bool
     # None where devices are not looked after: then no extended resource is backed by a device class.
     device_classes: DeviceClassResolver | None
 
@@ -342,7 +346,12 @@ class FilterPlugin(Plugin, Protocol):
 
 
 class FilterNodesPlugin(FilterPlugin, Protocol):
-    """The array form of a filter."""
+    """The array form of a filter.
+
+    An attribute `looks_at` may say what of the pods on a node the filter looks at: "node" nothing, "amounts" only
+    `NodeTable.requested` and `pod_count`, "ports" only host ports; the default is "pods". Where no filter looks at
+    pods, preemption tries many nodes at once.
+    """
 
     def filter_nodes(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice) -> NodeStatuses:
         """Return what `filter` would say for each row of the (contiguous) slice; M = its length."""

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 Result = Literal["scheduled", "unschedulable", "error"]
 PASSED = -1
+# Keys under which plugins leave something for the record in the cycle state.
+PREEMPTION_RECORD = "record/preemption"
+CUSTOM_RESULTS = "record/custom"
 
 
 @dataclass(slots=True)
@@ -76,13 +79,18 @@ class CandidateRecord:
 
 @dataclass(slots=True)
 class PreemptionRecord:
-    """A dry run of default preemption; `best` are the nodes equal after every tie-breaker."""
+    """A dry run of default preemption; `best` are the nodes equal after every tie-breaker.
+
+    The plugin leaves it in the cycle state under PREEMPTION_RECORD when the handle says that the cycle is `observed`.
+    `victims` are the pods it decided to evict, in order.
+    """
 
     candidates: list[CandidateRecord]
     not_candidates: Mapping[str, Status]
     max_candidates: int
     best: tuple[str, ...]
     dry_run_order: tuple[str, ...] = ()
+    victims: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -132,6 +140,7 @@ class CycleRecord:
     failure_message: str = ""
     unschedulable_plugins: tuple[str, ...] = ()
     pending_plugins: tuple[str, ...] = ()
+    # What plugins left under CUSTOM_RESULTS.
     custom: dict[str, str] = field(default_factory=dict)
 
 

@@ -10,6 +10,7 @@ Mirrors: pkg/scheduler/schedule_one.go (v1.36), newSortedNodeScores and nodeScor
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -39,14 +40,16 @@ def heap_root(totals: NDArray[np.int64]) -> int:
 class SortedNodes:
     """The nodes after the chosen one, in the order in which upstream's heap gives them.
 
-    A heap is made only when one is asked for, which is rare.
+    `names` are those of the table, `rows: int64[F]` and `totals: int64[F]` the feasible nodes. A heap is made only when
+    one is asked for, which is rare.
     """
 
-    def __init__(self, names: list[str], totals: NDArray[np.int64]) -> None:
+    def __init__(self, names: Sequence[str], rows: NDArray[np.int64], totals: NDArray[np.int64]) -> None:
         self._names = names
+        self._rows = rows
         self._totals = totals
-        self._heap: list[tuple[int, str]] = []
-        self._left = len(names) - 1
+        self._heap: list[tuple[int, int]] = []
+        self._left = len(rows) - 1
 
     def __len__(self) -> int:
         return self._left
@@ -54,21 +57,21 @@ class SortedNodes:
     def pop(self) -> str:
         """Take the best of the nodes out."""
         if not self._heap:
-            self._heap = list(zip(self._totals.tolist(), self._names, strict=True))
+            self._heap = list(zip(self._totals.tolist(), self._rows.tolist(), strict=True))
             for parent in range(len(self._heap) // 2 - 1, -1, -1):
                 _sift_down(self._heap, parent, len(self._heap))
             self._pop()
         self._left -= 1
-        return self._pop()
+        return self._names[self._pop()]
 
-    def _pop(self) -> str:
+    def _pop(self) -> int:
         heap, last = self._heap, len(self._heap) - 1
         heap[0], heap[last] = heap[last], heap[0]
         _sift_down(heap, 0, last)
         return heap.pop()[1]
 
 
-def _sift_down(heap: list[tuple[int, str]], at: int, size: int) -> None:
+def _sift_down(heap: list[tuple[int, int]], at: int, size: int) -> None:
     while (child := 2 * at + 1) < size:
         if child + 1 < size and heap[child + 1][0] > heap[child][0]:
             child += 1

@@ -332,10 +332,13 @@ class FilterRun:
     def _add_nominated(self, verdicts: Verdicts, rows: Iterable[int], nominated: dict[int, None]) -> None:
         if not nominated:
             return
-        for at, row in enumerate(rows):
-            if row in nominated:
-                plugin, status, second = self.with_nominated_pods(self._state, self._table.infos[row])
-                verdicts.set(at, plugin, status, second=second)
+        if isinstance(rows, range):
+            places = sorted((rows.index(row), row) for row in nominated if row in rows)
+        else:
+            places = [(at, row) for at, row in enumerate(rows) if row in nominated]
+        for at, row in places:
+            plugin, status, second = self.with_nominated_pods(self._state, self._table.infos[row])
+            verdicts.set(at, plugin, status, second=second)
 
 
 def _next_size(left: int, missing: int, visited: int, found: int) -> int:

@@ -72,6 +72,7 @@ class Services:
     nominator: Nominator = field(init=False)
     filter_tap: FilterTap | None = None
     metrics: Recorder | None = None
+    observed: bool = False
     device_classes: DeviceClassResolver | None = None
 
 
@@ -100,7 +101,7 @@ class Framework:
         self.services = services
         self.features, self.clock, self.random = services.features, services.clock, services.random
         self.table, self.listers = services.table, services.listers
-        self.filter_tap = services.filter_tap
+        self.filter_tap, self.observed = services.filter_tap, services.observed
         self.device_classes = services.device_classes
         self._plugins = self._make(profile, registry)
         points = expand(profile, self._plugins)
@@ -110,7 +111,7 @@ class Framework:
             if plugin.name not in self.weights:
                 raise ProfileError(f'score plugin "{plugin.name}" is not configured with weight')
         self.pre_filter_plugins = points["pre_filter"]
-        self.filter_plugins = points["filter"]
+        self.filter_plugins: Sequence[Any] = points["filter"]
         self.post_filter_plugins = points["post_filter"]
         self.pre_score_plugins = points["pre_score"]
         self.score_plugins = points["score"]

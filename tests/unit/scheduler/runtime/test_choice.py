@@ -56,7 +56,8 @@ def test_root_is_the_one_of_the_heap(totals: list[int]) -> None:
 
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=30))
 def test_later_nodes_come_as_from_the_heap(totals: list[int]) -> None:
-    nodes = SortedNodes([str(index) for index in range(len(totals))], np.array(totals, np.int64))
+    names = [str(index) for index in range(len(totals))]
+    nodes = SortedNodes(names, np.arange(len(totals)), np.array(totals, np.int64))
     expected = [str(index) for index in go_pops(totals)[1:]]
 
     assert len(nodes) == len(expected)
