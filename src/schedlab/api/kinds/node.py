@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from schedlab.api.internal_form import internal_text
 from schedlab.api.kinds.resource_lists import round_up
 from schedlab.api.kinds.strategy import (
     RESETS_SPEC,
@@ -28,7 +29,7 @@ from schedlab.api.validation.resources import validate_quantity
 from schedlab.apimachinery import field, ip, names
 from schedlab.apimachinery.field import ErrorList, Path
 from schedlab.apimachinery.field_selectors import FieldLabels
-from schedlab.apimachinery.gojson import Verbatim, marshal, quote
+from schedlab.apimachinery.gojson import quote
 
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _CIDRS: Final = Path("spec", "podCIDRs")
@@ -83,15 +84,11 @@ def validate_taints(taints: Sequence[Mapping[str, Any]], path: Path) -> ErrorLis
         elif effect not in _EFFECTS:
             errors.append(field.not_supported(own.child("effect"), effect, _EFFECTS))
         if (key, effect) in seen:
-            shown = {"Key": key, "Value": value, "Effect": effect, "TimeAdded": taint.get("timeAdded")}
+            shown = internal_text("core.Taint", taint)
             detail = "taints must be unique by key and effect pair"
-            errors.append(replace(field.duplicate(own, _go_struct(shown)), detail=detail))
+            errors.append(replace(field.duplicate(own, shown), detail=detail))
         seen.append((key, effect))
     return errors
-
-
-def _go_struct(fields: Mapping[str, Any]) -> Verbatim:
-    return Verbatim(marshal(fields, sort_keys=False))
 
 
 def _validate_resources(status: Object) -> ErrorList:
@@ -157,8 +154,8 @@ def _validate_update(new: Object, old: Object, context: Context) -> ErrorList:
     addresses = status.get("addresses") or []
     for i, address in enumerate(addresses):
         if address in addresses[:i]:
-            shown = {"Type": address.get("type", ""), "Address": address.get("address", "")}
-            errors.append(field.duplicate(Path("status", "addresses").index(i), _go_struct(shown)))
+            shown = internal_text("core.NodeAddress", address)
+            errors.append(field.duplicate(Path("status", "addresses").index(i), shown))
     cidrs, old_cidrs = spec.get("podCIDRs") or [], before.get("podCIDRs") or []
     if old_cidrs and len(cidrs) != len(old_cidrs):
         errors.append(field.forbidden(_CIDRS, _ONE_CIDR))

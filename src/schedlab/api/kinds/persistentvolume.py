@@ -11,6 +11,7 @@ import posixpath
 from collections.abc import Mapping
 from typing import Any, Final
 
+from schedlab.api.internal_form import internal_diff, internal_text
 from schedlab.api.kinds.pod.defaults import SOURCE_DEFAULTS
 from schedlab.api.kinds.resource_lists import round_up
 from schedlab.api.kinds.strategy import (
@@ -231,8 +232,10 @@ def _prepare_update(new: Object, old: Object, _context: Context) -> None:
 def _validate_update(new: Object, old: Object, context: Context) -> ErrorList:
     errors = _validate(new, context)
     spec, before = new["spec"], old["spec"]
-    if _source_of(spec, before) != _source_of(before, before):
-        detail = "spec.persistentvolumesource is immutable after creation"
+    source, old_source = _source_of(spec, before), _source_of(before, before)
+    if source != old_source:
+        shown = internal_diff("core.PersistentVolumeSource", old_source, source)
+        detail = f"spec.persistentvolumesource is immutable after creation\n{shown}"
         errors.append(field.forbidden(Path("spec", "persistentvolumesource"), detail))
     errors += meta.validate_immutable(spec.get("volumeMode"), before.get("volumeMode"), Path("volumeMode"))
     mutable = context.features.enabled("MutablePVNodeAffinity")
@@ -269,7 +272,7 @@ def _validate_same_affinity(affinity: Mapping[str, Any] | None, before: Mapping[
     if affinity == before or (affinity is not None and _renames(affinity, before)):
         return []
     detail = f"{names.FIELD_IMMUTABLE}, except for updating from beta label to GA"
-    return [field.invalid(Path("nodeAffinity"), affinity, detail)]
+    return [field.invalid(Path("nodeAffinity"), internal_text("*core.VolumeNodeAffinity", affinity), detail)]
 
 
 def _renames(new: Any, old: Any) -> bool:

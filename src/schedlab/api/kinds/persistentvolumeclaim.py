@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from schedlab.api.internal_form import internal_diff
 from schedlab.api.kinds.pod.defaults import default_claim_spec
 from schedlab.api.kinds.resource_lists import round_up
 from schedlab.api.kinds.strategy import (
@@ -18,6 +19,7 @@ from schedlab.api.kinds.strategy import (
     Context,
     Strategy,
     UpdateStrategy,
+    keep,
     keep_spec,
     keep_status,
 )
@@ -101,11 +103,7 @@ def _validate_update(new: Object, old: Object, context: Context) -> ErrorList:
     errors += _validate(new, context)
     spec, before = new["spec"], old["spec"]
     errors += _validate_beta_class(new, old)
-    if _fixed_part(new, old) != _fixed_spec(before):
-        detail = (
-            "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
-        )
-        errors.append(field.forbidden(_SPEC, detail))
+    errors += _validate_fixed_part(new, old)
     errors += _validate_size(new, old)
     errors += meta.validate_immutable(spec.get("volumeMode"), before.get("volumeMode"), Path("volumeMode"))
     return errors + _validate_attributes_class(spec, old, context)
@@ -132,16 +130,11 @@ def _validate_beta_class(new: Object, old: Object) -> ErrorList:
     return [field.invalid(path, given, names.FIELD_IMMUTABLE)]
 
 
-def _fixed_spec(spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a spec in a form in which nothing that is absent differs from what is empty."""
-    return {key: value for key, value in spec.items() if value not in (None, {}, [])}
-
-
-def _fixed_part(new: Object, old: Object) -> Mapping[str, Any]:
-    """Return the new spec with everything that may change as it was."""
-    spec, before = dict(new["spec"]), old["spec"]
+def _validate_fixed_part(new: Object, old: Object) -> ErrorList:
+    """Refuse changes of what cannot change; what can is made equal first."""
+    spec, before = dict(new["spec"]), dict(old["spec"])
     if not before.get("volumeName"):
-        spec.pop("volumeName", None)
+        keep(before, spec, "volumeName")
     name, annotation = spec.get("storageClassName"), _annotation(old)
     appears = name is not None and "storageClassName" not in before and annotation in (None, name)
     if appears or _class_moves_to_field(new, old):
@@ -151,8 +144,17 @@ def _fixed_part(new: Object, old: Object) -> Mapping[str, Any]:
         if requests is not None:
             size = (before["resources"].get("requests") or {}).get("storage", "0")
             spec["resources"] = {**spec["resources"], "requests": {**requests, "storage": size}}
-        spec["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
-    return _fixed_spec(spec)
+        keep(spec, before, "volumeAttributesClassName")
+    if _without_empty(spec) == _without_empty(before):
+        return []
+    detail = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+    shown = internal_diff("core.PersistentVolumeClaimSpec", before, spec)
+    return [field.forbidden(_SPEC, f"{detail}\n{shown}")]
+
+
+def _without_empty(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a spec in a form in which nothing that is absent differs from what is empty."""
+    return {key: value for key, value in spec.items() if value not in (None, {}, [])}
 
 
 def _validate_size(new: Object, old: Object) -> ErrorList:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from typing import Final
 
-from schedlab.api.views import core, workloads
+from schedlab.api.views import core, storage, workloads
 from schedlab.api.views.meta import Metadata, View
 
 VIEWS: Final[dict[str, type[View]]] = {
     "namespaces": core.Namespace,
     "nodes": core.Node,
+    "persistentvolumeclaims": storage.PersistentVolumeClaim,
+    "persistentvolumes": storage.PersistentVolume,
     "pods": core.Pod,
     "services": core.Service,
     "replicationcontrollers": workloads.ReplicationController,
     "replicasets.apps": workloads.SelectingController,
     "statefulsets.apps": workloads.SelectingController,
+    "csidrivers.storage.k8s.io": storage.CSIDriver,
+    "csinodes.storage.k8s.io": storage.CSINode,
+    "csistoragecapacities.storage.k8s.io": storage.CSIStorageCapacity,
+    "storageclasses.storage.k8s.io": storage.StorageClass,
+    "volumeattachments.storage.k8s.io": storage.VolumeAttachment,
     "poddisruptionbudgets.policy": workloads.PodDisruptionBudget,
     "priorityclasses.scheduling.k8s.io": workloads.PriorityClass,
 }

@@ -221,6 +221,37 @@ class ISCSIVolume(View):
     read_only: bool = False
 
 
+class AzureDisk(View):
+    """volumes[i].azureDisk."""
+
+    disk_name: str = ""
+    disk_uri: str = field(name="diskURI", default="")
+
+
+class AzureFile(View):
+    """volumes[i].azureFile."""
+
+    share_name: str = ""
+
+
+class CinderVolume(View):
+    """volumes[i].cinder."""
+
+    volume_id: str = field(name="volumeID", default="")
+
+
+class VSphereVolume(View):
+    """volumes[i].vsphereVolume."""
+
+    volume_path: str = ""
+
+
+class PortworxVolume(View):
+    """volumes[i].portworxVolume."""
+
+    volume_id: str = field(name="volumeID", default="")
+
+
 class Volume(View):
     """spec.volumes[i], as far as it constrains scheduling."""
 
@@ -232,6 +263,11 @@ class Volume(View):
     aws_elastic_block_store: AWSElasticBlockStore | None = None
     rbd: RBDVolume | None = None
     iscsi: ISCSIVolume | None = None
+    azure_disk: AzureDisk | None = None
+    azure_file: AzureFile | None = None
+    cinder: CinderVolume | None = None
+    vsphere_volume: VSphereVolume | None = None
+    portworx_volume: PortworxVolume | None = None
     csi: dict[str, object] | None = None
 
 
