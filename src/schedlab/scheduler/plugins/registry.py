@@ -18,10 +18,14 @@ from schedlab.scheduler.plugins import (
     node_name,
     node_ports,
     node_unschedulable,
+    node_volume_limits,
     pod_topology_spread,
     priority_sort,
     scheduling_gates,
     taint_toleration,
+    volume_binding,
+    volume_restrictions,
+    volume_zone,
 )
 from schedlab.scheduler.plugins.node_resources import balanced_allocation, fit
 
@@ -36,6 +40,10 @@ IN_TREE: Final[dict[str, PluginEntry]] = {
         node_affinity.ENTRY,
         node_ports.ENTRY,
         fit.ENTRY,
+        volume_restrictions.ENTRY,
+        node_volume_limits.ENTRY,
+        volume_binding.ENTRY,
+        volume_zone.ENTRY,
         pod_topology_spread.ENTRY,
         inter_pod_affinity.ENTRY,
         dynamic_resources.ENTRY,
