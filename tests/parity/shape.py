@@ -154,7 +154,7 @@ def _scoring(cycle: CycleRecord) -> Json:
         if record.complete:
             out["total"] = {node: int(total) for node, total in zip(rows, record.total.tolist(), strict=True)}
             best = max(out["total"].values())
-            out["top"] = [node for node in rows if out["total"][node] == best]
+            out["top"] = sorted(node for node in rows if out["total"][node] == best)
     elif cycle.selected and cycle.feasible is not None and len(cycle.feasible) == 1:
         out["top"] = [names[int(cycle.feasible[0])]]
     return out
