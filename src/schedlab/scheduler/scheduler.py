@@ -15,7 +15,8 @@
 before `handle` is told of it. `observer` (framework.record.Observer) hears of every cycle, binding and queue move;
 `full` makes every filter judge every node for it, which changes no decision. `metrics` is a `metrics.Recorder`,
 `filter_tap` hears of single filter calls, `registry` adds plugins that do not come with the scheduler.
-`attempt(pod)` tries one given pod now, wherever it waits.
+`attempt(pod)` tries one given pod now, wherever it waits. `original` is a scheduler to go on from, for a fork of the
+cluster: its cache and queue are copied, what it has in flight is dropped as by a restart.
 
 While a cycle waits for extenders no other cycle begins, events are held back, and so is everything else that could
 change the cache or the queue.
@@ -37,6 +38,7 @@ from schedlab.scheduler.events import event_write
 from schedlab.scheduler.extender import build_extenders
 from schedlab.scheduler.failure import handle_failure
 from schedlab.scheduler.framework.events import EventResource
+from schedlab.scheduler.framework.types import PodInfo
 from schedlab.scheduler.plugins.registry import IN_TREE
 from schedlab.scheduler.profile import build_profiles
 from schedlab.scheduler.queue.environment import QueueEnvironment, QueueProfile, QueueSettings
@@ -63,7 +65,6 @@ if TYPE_CHECKING:
         Work,
     )
     from schedlab.scheduler.framework.record import CycleRecord, Observer
-    from schedlab.scheduler.framework.types import PodInfo
     from schedlab.scheduler.metrics import Recorder
     from schedlab.scheduler.queue.queued_pod import QueuedPodInfo
     from schedlab.scheduler.runtime.framework import Framework
@@ -92,12 +93,13 @@ class Scheduler:
         metrics: Recorder | None = None,
         filter_tap: FilterTap | None = None,
         device_classes: DeviceClassResolver | None = None,
+        original: Scheduler | None = None,
     ) -> None:
         self.config = config
         self.clock, self.random, self.features = clock, random, features
         self.observer, self.metrics, self.full = observer, metrics, full
         self.pods = listers.lister(PODS)
-        self.cache = SchedulerCache()
+        self.cache: SchedulerCache = SchedulerCache() if original is None else original.cache.copy()
         self.on_the_way = PodsOnTheWay()
         self.outbox = Outbox(clock, self._between_cycles)
         self.bindings: dict[str, Binding] = {}
@@ -127,9 +129,35 @@ class Scheduler:
         )
         self.profiles = build_profiles(config, IN_TREE if registry is None else {**IN_TREE, **registry}, services)
         queue_profiles = {name: self._queue_profile(framework) for name, framework in self.profiles.items()}
-        self.queue = SchedulingQueue(self._queue_environment(queue_profiles))
+        environment = self._queue_environment(queue_profiles)
+        self.queue: SchedulingQueue = (
+            SchedulingQueue(environment) if original is None else original.queue.copy(environment)
+        )
         services.nominator = self.queue.nominator
         self.handlers = EventHandlers(self.cache, self.queue, queue_profiles, features, self._reject_waiting_pod)
+        if original is not None:
+            self._continue(original)
+
+    def _continue(self, original: Scheduler) -> None:
+        """Go on where another scheduler stands, without its cycle and bindings in flight: their pods start anew."""
+        self.next_start_node_index = original.next_start_node_index
+        self.scheduling_cycle, self.revision = original.scheduling_cycle, original.revision
+        self._last_event_ns = original._last_event_ns
+        for pod in self.cache.assumed_pods():
+            stored = self.pods.stored(pod.name, pod.namespace)
+            if stored is not None and stored.view.spec.node_name:
+                self.cache.add_pod(PodInfo(stored.view, stored))
+            else:
+                self.cache.forget_pod(pod)
+                self._requeue(pod)
+        for pod in self.queue.in_flight():
+            self._requeue(pod)
+
+    def _requeue(self, pod: PodInfo) -> None:
+        self.queue.done(pod.uid)
+        stored = self.pods.stored(pod.name, pod.namespace)
+        if stored is not None and stored.uid == pod.uid:
+            self.queue.add(PodInfo(stored.view, stored))
 
     def _queue_profile(self, framework: Framework) -> QueueProfile:
         hints = hint_map_of(framework.plugins, self.features, has_extenders=bool(self.extenders))

@@ -5,10 +5,14 @@ from typing import Any
 
 import pytest
 
+from schedlab.client.effects import WriteEffect
 from schedlab.client.protocol import Write
+from schedlab.kernel.clock import VirtualClock
+from schedlab.kernel.randomness import SeededRandom
 from schedlab.scheduler.config import ConfigError
 from schedlab.scheduler.framework.interface import CycleState, NominatingInfo, PostFilterResult, Work
 from schedlab.scheduler.framework.status import unschedulable
+from schedlab.scheduler.scheduler import Scheduler
 from schedlab.testing.builders import make_node, make_pod
 from tests.unit.scheduler.fake_cluster import BASIC_PLUGINS, FakeCluster, configuration, profile
 from tests.unit.scheduler.runtime.fake_plugins import FakePlugin, registry_of
@@ -224,3 +228,75 @@ def test_equal_runs_make_equal_choices() -> None:
         return made.schedule(*(make_pod(f"p{index}").req(cpu="250m") for index in range(20)))
 
     assert run() == run()
+
+
+def fork_of(made: FakeCluster) -> Scheduler:
+    original = made.scheduler
+    clock = VirtualClock(made.clock.now_ns())
+    return Scheduler(
+        original.config,
+        clock=clock,
+        random=SeededRandom(2),
+        listers=made.listers,
+        features=made.features,
+        original=original,
+    )
+
+
+class TestFork:
+    def test_goes_on_where_the_original_stands(self) -> None:
+        made = cluster()
+        made.schedule(make_pod("bound").req(cpu="1"), make_pod("waits").req(cpu="8"))
+        made.add(make_pod("next").req(cpu="3"))
+
+        fork = fork_of(made)
+
+        assert fork.queue.contents() == made.scheduler.queue.contents()
+        assert fork.cache.table.requested[0].tolist() == [1000, 0]
+        assert fork.next_start_node_index == made.scheduler.next_start_node_index
+
+    def test_changes_nothing_of_the_original(self) -> None:
+        made = cluster()
+        made.add(make_pod("p").req(cpu="3"))
+        fork = fork_of(made)
+
+        fork.step()
+
+        assert fork.cache.table.requested[0].tolist() == [3000, 0]
+        made.scheduler.cache.refresh()
+        assert made.scheduler.cache.table.requested[0].tolist() == [0, 0]
+        assert made.scheduler.queue.contents().active == ("default/p",)
+
+    def test_bindings_in_flight_start_anew(self) -> None:
+        made = cluster()
+        made.held = lambda effect: isinstance(effect, WriteEffect) and effect.write.subresource == "binding"
+        made.schedule(make_pod("p").req(cpu="3"))
+
+        fork = fork_of(made)
+
+        assert not fork.cache.assumed_pods()
+        assert fork.queue.contents().active == ("default/p",)
+        assert made.scheduler.bindings
+
+    def test_cycle_that_waits_for_an_extender_starts_anew(self) -> None:
+        extender = {"urlPrefix": "http://x", "filterVerb": "filter"}
+        made = cluster(config=configuration(profile(*BASIC_PLUGINS), extenders=[extender]))
+        made.held = lambda effect: not isinstance(effect, WriteEffect)
+        made.schedule(make_pod("p"))
+        assert made.scheduler.queue.contents().in_flight == ("default/p",)
+
+        assert fork_of(made).queue.contents().active == ("default/p",)
+
+    def test_pod_that_is_bound_already_stays_so(self) -> None:
+        made = cluster()
+        made.schedule(make_pod("p").req(cpu="3"))
+        cache = made.scheduler.cache
+        bound = cache.pod(made.pod("p").metadata.uid)
+        assert bound is not None
+        cache.remove_pod(bound)
+        cache.assume_pod(bound, "a")
+
+        fork = fork_of(made)
+
+        assert not fork.cache.assumed_pods()
+        assert fork.cache.table.requested[0].tolist() == [3000, 0]

@@ -417,6 +417,10 @@ class SchedulingQueue:
         queued = self.find(key)
         return queued.pod if queued is not None else None
 
+    def in_flight(self) -> tuple[PodInfo, ...]:
+        """Return the pods that were popped and are not done, oldest first."""
+        return tuple(self._in_flight)
+
     def contents(self) -> QueueContents:
         """Return who is where."""
         waiting = list(self._unschedulable)
