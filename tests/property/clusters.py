@@ -47,7 +47,7 @@ def few(strategy: st.SearchStrategy[Any], most: int = 2) -> st.SearchStrategy[An
 
 KEYS = st.sampled_from(("zone", "cores"))
 VALUES = st.sampled_from(("a", "b", "2", "8"))
-LABELS = st.dictionaries(KEYS, VALUES, max_size=2)
+NODE_LABELS = st.fixed_dictionaries({"zone": st.sampled_from(("a", "b"))}, optional={"cores": VALUES})
 POD_LABELS = st.dictionaries(st.sampled_from(("app", "tier")), st.sampled_from(("x", "y")), max_size=2)
 
 amounts = objects(
@@ -71,23 +71,28 @@ images = objects(
 )
 
 nodes = objects(
-    labels=LABELS,
+    labels=NODE_LABELS,
     taints=few(taints),
     unschedulable=optional(st.just(True)),
     allocatable=objects(
-        cpu=optional(st.sampled_from(("1", "3", "4"))),
-        memory=optional(st.sampled_from(("1Gi", "4Gi"))),
-        pods=optional(st.sampled_from(("1", "3", "9"))),
-        **{"ephemeral-storage": optional(st.just("3Gi")), GPU: optional(st.sampled_from(("1", "2")))},
+        cpu=st.sampled_from(("1", "4", "64")),
+        memory=st.sampled_from(("1Gi", "4Gi", "64Gi")),
+        pods=st.sampled_from(("1", "3", "110")),
+        **{"ephemeral-storage": optional(st.just("9Gi")), GPU: optional(st.sampled_from(("1", "2")))},
     ),
     images=few(images),
     declaredFeatures=optional(st.just([FEATURE])),
 )
 
-expressions = objects(
-    key=KEYS,
-    operator=st.sampled_from(("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")),
-    values=st.lists(VALUES, max_size=2),
+expressions = st.one_of(
+    objects(
+        key=KEYS,
+        operator=st.sampled_from(("In", "NotIn")),
+        values=st.lists(VALUES, min_size=1, max_size=3),
+    ),
+    objects(key=KEYS, operator=st.sampled_from(("Exists", "DoesNotExist"))),
+    # "a" is no number, so that a term may be in error.
+    objects(key=st.just("cores"), operator=st.sampled_from(("Gt", "Lt")), values=VALUES.map(lambda value: [value])),
 )
 terms = objects(
     matchExpressions=few(expressions),
@@ -101,7 +106,7 @@ terms = objects(
     ),
 )
 node_affinities = objects(
-    requiredDuringSchedulingIgnoredDuringExecution=optional(objects(nodeSelectorTerms=st.lists(terms, max_size=2))),
+    requiredDuringSchedulingIgnoredDuringExecution=optional(objects(nodeSelectorTerms=st.lists(terms, max_size=3))),
     preferredDuringSchedulingIgnoredDuringExecution=few(objects(weight=st.sampled_from((0, 1, 50)), preference=terms)),
 )
 
@@ -125,12 +130,13 @@ containers = objects(
     name=st.just("c"),
     image=st.sampled_from(("a", "b:1", "c")),
     resources=objects(requests=amounts),
-    ports=few(
+    ports=st.lists(
         objects(
-            hostPort=st.sampled_from((0, 80, 81)),
-            protocol=st.sampled_from(("TCP", "UDP")),
+            hostPort=st.sampled_from((80, 81, 0)),
+            protocol=st.sampled_from(("TCP", "TCP", "UDP")),
             hostIP=optional(st.sampled_from(("10.0.0.1", "0.0.0.0"))),
-        )
+        ),
+        max_size=2,
     ),
     restartPolicy=optional(st.just("Always")),
     restartPolicyRules=optional(st.just([{"action": "RestartAllContainers"}])),
@@ -140,16 +146,14 @@ specs = objects(
     containers=st.lists(containers, min_size=1, max_size=2),
     initContainers=few(containers, 1),
     nodeName=optional(st.sampled_from(NODE_NAMES)),
-    nodeSelector=optional(LABELS),
+    nodeSelector=optional(st.just({"zone": "a"})),
     tolerations=few(tolerations),
-    affinity=optional(
-        objects(
-            nodeAffinity=optional(node_affinities),
-            podAffinity=optional(pod_affinities),
-            podAntiAffinity=optional(pod_affinities),
-        )
+    affinity=objects(
+        nodeAffinity=optional(node_affinities),
+        podAffinity=optional(pod_affinities),
+        podAntiAffinity=optional(pod_affinities),
     ),
-    topologySpreadConstraints=few(constraints, 1),
+    topologySpreadConstraints=st.lists(constraints, max_size=2),
     resources=optional(objects(requests=amounts)),
     overhead=optional(amounts),
 )
