@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from schedlab.apimachinery.features import FeatureGates
-from schedlab.kernel.clock import EPOCH_NS, MILLISECOND_NS, SECOND_NS
+from schedlab.kernel.clock import SECOND_NS
 from schedlab.scheduler.config import ConfigError
 from schedlab.scheduler.framework.types import PodInfo
 from schedlab.scheduler.queue.hints import RequeueVerdict
@@ -106,7 +106,7 @@ class OrdinaryCase:
     def run(self, step: Json, expected: Json) -> Json:
         """Do one step."""
         world = self._world
-        world.clock.advance_to(EPOCH_NS + world.step * SECOND_NS)
+        world.tick()
         if "create" in step or "retry" in step:
             world.observer.gates.clear()
             key = step["retry"] if "retry" in step else key_of(world.put(step["create"]).raw["metadata"])
@@ -196,10 +196,10 @@ class QueueCase:
         world = self._world
         queue = world.scheduler.queue
         if "create" in step:
-            self._tick()
+            world.tick()
             return {"op": "create", "pod": key_of(world.put(step["create"]).raw["metadata"])}
         if "advance" in step:
-            world.clock.advance_to(world.clock.now_ns() + round(step["advance"] * SECOND_NS))
+            world.tick(round(step["advance"] * SECOND_NS))
             queue.flush_unschedulable_leftover()
             queue.flush_backoff_completed()
             return {"op": "advance"}
@@ -210,15 +210,12 @@ class QueueCase:
         change(world, step)
         return {"op": "mutate"}
 
-    def _tick(self) -> None:
-        self._world.clock.advance_to(self._world.clock.now_ns() + MILLISECOND_NS)
-
     def _schedule(self, most: int, expected: list[Json]) -> list[Json]:
         world = self._world
         world.wanted = {entry["pod"]: entry.get("selected") for entry in expected}
         done: list[Json] = []
         while len(done) < most and world.scheduler.ready():
-            self._tick()
+            world.tick()
             world.begin_attempt()
             world.carry(world.scheduler.step())
             if not world.observer.cycles:

@@ -23,7 +23,7 @@ from schedlab.client.effects import CallEffect, Effect, WriteEffect
 from schedlab.client.informers import Informers
 from schedlab.client.inprocess import InProcessClient
 from schedlab.client.protocol import Outcome, Write
-from schedlab.kernel.clock import EPOCH_NS, SECOND_NS, VirtualClock
+from schedlab.kernel.clock import EPOCH_NS, MILLISECOND_NS, SECOND_NS, VirtualClock
 from schedlab.kernel.randomness import SeededRandom
 from schedlab.registry import Registry
 from schedlab.scheduler.config import load
@@ -39,6 +39,8 @@ from tests.parity.families import Case
 from tests.parity.front_door import CREATED_NS, FrontDoor, uid_of
 
 FIRST_REVISION: Final = 100
+#: When the first step begins; as for the recorder, later than any start time of a pod.
+START_NS: Final = EPOCH_NS + 24 * 3600 * SECOND_NS
 EVENTS: Final = "events.events.k8s.io"
 #: What `objectsAfter` speaks of.
 _WATCHED: Final = ("persistentvolumeclaims", "persistentvolumes", "resourceclaims.resource.k8s.io")
@@ -104,7 +106,7 @@ class World:
         self.wanted: dict[str, str | None] = {}
         self.traffic = Traffic()
         self.observer = Observer()
-        self.clock = VirtualClock(EPOCH_NS)
+        self.clock = VirtualClock(START_NS)
         self.front_door = FrontDoor(features)
         self.extenders = Extenders(case.get("extenders") or {}, self._bind_for_extender)
         self.store = Store(initial=Snapshot(FIRST_REVISION, ()))
@@ -207,6 +209,10 @@ class World:
             self.store.delete(resource, key, stored.revision)
 
     # --- Steps ---
+
+    def tick(self, duration_ns: int = MILLISECOND_NS) -> None:
+        """Let time pass."""
+        self.clock.advance_to(self.clock.now_ns() + duration_ns)
 
     def begin_step(self, number: int) -> None:
         """Note which step this is, from 1."""
