@@ -186,6 +186,18 @@ class NodeTable:
         other._clock = self._clock
         return other
 
+    def select(self, rows: NDArray[np.int64]) -> NodeTable:
+        """Return a table of its own of some rows, without columns of plugins: what a dry run may change."""
+        other = NodeTable()
+        other.infos = [self.infos[row] for row in rows.tolist()]
+        other.names = [info.name for info in other.infos]
+        other.row_of = {name: row for row, name in enumerate(other.names)}
+        other.resource_names, other._resource_index = list(self.resource_names), dict(self._resource_index)
+        for attribute, _ in _BASE_COLUMNS:
+            setattr(other, attribute, getattr(self, attribute)[..., rows])
+        other.taint_sets = self.taint_sets
+        return other
+
     def set_node(self, info: NodeInfo) -> None:
         """Recompute the row of a node that is new or was changed."""
         row = info.row

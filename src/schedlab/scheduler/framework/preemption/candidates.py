@@ -1,0 +1,47 @@
+"""Candidates: nodes with the victims that would make room there, and the choice of the best one.
+
+Mirrors: pickOneNodeForPreemption of pkg/scheduler/framework/preemption/preemption.go (v1.36).
+Differs: of equally good nodes the first tried is taken, where upstream takes one in the random order of a map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from schedlab.scheduler.framework.preemption.importance import earliest_start_ns
+
+if TYPE_CHECKING:
+    from schedlab.scheduler.framework.interface import Victims
+
+# Makes priorities positive, so that few pods of negative priority are not worse than more of them.
+_PRIORITY_SHIFT: Final = 2**31
+
+
+class Merit(NamedTuple):
+    """What makes a candidate better, the first difference decides; greater is better."""
+
+    kept_budgets: int
+    lowest_top_priority: int
+    lowest_priority_sum: int
+    fewest_pods: int
+    latest_start_ns: int
+
+
+def merit(victims: Victims, now_ns: int) -> Merit:
+    """Return the merit of evicting these pods (at least one, the most important first)."""
+    pods = victims.pods
+    return Merit(
+        -victims.pdb_violations,
+        -pods[0].priority,
+        -sum(pod.priority + _PRIORITY_SHIFT for pod in pods),
+        -len(pods),
+        earliest_start_ns(pods, now_ns),
+    )
+
+
+def best_candidates(candidates: Mapping[str, Victims], now_ns: int) -> tuple[str, ...]:
+    """Return the nodes with the greatest merit, in the order of the candidates."""
+    merits = {name: merit(victims, now_ns) for name, victims in candidates.items()}
+    highest = max(merits.values(), default=None)
+    return tuple(name for name, own in merits.items() if own == highest)
