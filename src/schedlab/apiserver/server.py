@@ -67,6 +67,8 @@ class HTTPProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Note who is at the other end."""
         super().connection_made(transport)
+        # Head and body of an answer are two writes: without this the second waits for the client's delayed ACK.
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.access_log = False
         self._connection = Connection(transport)
 

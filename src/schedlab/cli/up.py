@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import uvloop
 from cyclopts import Parameter
 
 from schedlab.apimachinery.features import FeatureGates
@@ -46,7 +46,7 @@ def up(
     home = Home.of(name)
     home.prepare()
     with bound_socket(apiserver_port, "--apiserver-port") as api, bound_socket(port, "--port") as simulator:
-        asyncio.run(_serve(settings, home, api, simulator))
+        uvloop.run(_serve(settings, home, api, simulator))
     return 0
 
 
