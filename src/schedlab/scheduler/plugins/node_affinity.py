@@ -82,6 +82,7 @@ class NodeAffinity:
     """The plugin."""
 
     name = "NodeAffinity"
+    looks_at = "node"
 
     def __init__(self, args: NodeAffinityArgs | None, _handle: Handle) -> None:
         """SelectorError when the added affinity cannot be parsed."""

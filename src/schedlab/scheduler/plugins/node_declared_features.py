@@ -43,6 +43,7 @@ class NodeDeclaredFeatures:
     """The plugin."""
 
     name = "NodeDeclaredFeatures"
+    looks_at = "node"
 
     def __init__(self, _args: Any, handle: Handle) -> None:
         self._enabled = handle.features.enabled("NodeDeclaredFeatures")

@@ -30,6 +30,7 @@ class NodeName:
     """The plugin."""
 
     name = "NodeName"
+    looks_at = "node"
 
     def __init__(self, _args: Any, _handle: Handle) -> None:
         """A name needs no arguments."""

@@ -43,6 +43,7 @@ class NodePorts:
     """The plugin."""
 
     name = "NodePorts"
+    looks_at = "ports"
 
     def __init__(self, _args: Any, _handle: Handle) -> None:
         """Ports need no arguments."""

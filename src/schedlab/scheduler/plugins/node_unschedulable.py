@@ -36,6 +36,7 @@ class NodeUnschedulable:
     """The plugin."""
 
     name = "NodeUnschedulable"
+    looks_at = "node"
 
     def __init__(self, _args: Any, handle: Handle) -> None:
         self._comparison = handle.features.enabled("TaintTolerationComparisonOperators")

@@ -10,6 +10,7 @@ from typing import Final
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.plugins import (
     default_binder,
+    default_preemption,
     dynamic_resources,
     image_locality,
     inter_pod_affinity,
@@ -49,6 +50,7 @@ IN_TREE: Final[dict[str, PluginEntry]] = {
         dynamic_resources.ENTRY,
         balanced_allocation.ENTRY,
         image_locality.ENTRY,
+        default_preemption.ENTRY,
         default_binder.ENTRY,
         node_declared_features.ENTRY,
     )

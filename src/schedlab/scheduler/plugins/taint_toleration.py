@@ -47,6 +47,7 @@ class TaintToleration:
     """The plugin."""
 
     name = "TaintToleration"
+    looks_at = "node"
 
     def __init__(self, _args: Any, handle: Handle) -> None:
         self._comparison = handle.features.enabled("TaintTolerationComparisonOperators")

@@ -21,15 +21,12 @@ from schedlab.scheduler.framework.preemption.candidates import best_candidates
 from schedlab.scheduler.framework.preemption.dry_run import DryRun, Preemptor, collect
 from schedlab.scheduler.framework.preemption.dry_run_nodes import dry_run_nodes
 from schedlab.scheduler.framework.preemption.executor import DISRUPTION_TARGET, PODS, PREEMPTION_BY_SCHEDULER, Executor
-from schedlab.scheduler.framework.record import CandidateRecord, PreemptionRecord
+from schedlab.scheduler.framework.record import PREEMPTION_RECORD, CandidateRecord, PreemptionRecord
 from schedlab.scheduler.framework.status import Code, Status, error, unschedulable
-from schedlab.scheduler.framework.types import PodInfo
+from schedlab.scheduler.framework.types import NodeInfo, PodInfo
 
 if TYPE_CHECKING:
     from schedlab.scheduler.framework.interface import CycleState, Extender, ExtenderAnswer, Handle, NodeToStatus
-
-#: Under this key of the cycle's state the `PreemptionOutcome` is left.
-OUTCOME: Final = "preemption-outcome"
 
 NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
 
@@ -39,14 +36,6 @@ _NO_CANDIDATE: Final = unschedulable("no candidate node for preemption")
 _BUDGETS: Final = "poddisruptionbudgets.policy"
 
 Answer = tuple[PostFilterResult | None, Status | None, Work | None]
-
-
-@dataclass(slots=True)
-class PreemptionOutcome:
-    """What an observer wants to know: the dry run, and the pods that are deleted, in order."""
-
-    record: PreemptionRecord
-    deleted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +110,8 @@ class Evaluator:
         budgets = [Budget.of(budget) for budget in handle.listers.lister(_BUDGETS).list()]
         preemptor = Preemptor(pod, state, budgets, handle.clock.now_ns())
         run = collect(nodes, wanted, lambda some: dry_run_nodes(handle, preemptor, some))
-        record = PreemptionRecord(
-            [
-                CandidateRecord(name, tuple(victim.key for victim in victims.pods), victims.pdb_violations)
-                for name, victims in run.candidates.items()
-            ],
-            run.statuses,
-            wanted,
-            (),
-            tuple(node.name for node in nodes) if len(nodes) > wanted else (),
-        )
-        state.write(OUTCOME, PreemptionOutcome(record))
+        if handle.observed:
+            state.write(PREEMPTION_RECORD, _record(run, nodes, wanted))
         return run
 
     def _wanted(self, nodes: int) -> int:
@@ -171,14 +151,24 @@ class Evaluator:
         now = self._handle.clock.now_ns()
         node = best_candidates(asking.candidates, now)[0]
         victims = asking.candidates[node].pods
-        outcome: PreemptionOutcome = state.read(OUTCOME)
-        outcome.deleted = tuple(pod.key for pod in self._executor.to_delete(victims))
-        best = best_candidates(asking.found, now)
-        if node in best:
-            # Else extenders have objected to better nodes.
-            outcome.record.best = best
+        record: PreemptionRecord | None = state.find(PREEMPTION_RECORD)
+        if record is not None:
+            record.victims = tuple(pod.key for pod in self._executor.to_delete(victims))
+            best = best_candidates(asking.found, now)
+            # If it is not among the best, extenders have objected to those.
+            record.best = best if node in best else ()
         work = self._executor.start(asking.preemptor, node, victims)
         return PostFilterResult(NominatingInfo(node)), None, work
+
+
+def _record(run: DryRun, nodes: Sequence[NodeInfo], wanted: int) -> PreemptionRecord:
+    """Return what an observer wants to know; the order of nodes when not all had to be tried."""
+    candidates = [
+        CandidateRecord(name, tuple(pod.key for pod in victims.pods), victims.pdb_violations)
+        for name, victims in run.candidates.items()
+    ]
+    order = tuple(node.name for node in nodes) if len(nodes) > wanted else ()
+    return PreemptionRecord(candidates, run.statuses, wanted, (), order)
 
 
 def _is_being_preempted(pod: PodInfo) -> bool:

@@ -93,6 +93,7 @@ class NodeResourcesFit:
     """The plugin."""
 
     name = "NodeResourcesFit"
+    looks_at = "amounts"
 
     def __init__(self, args: NodeResourcesFitArgs | None, handle: Handle) -> None:
         """ValueError, in upstream's words, when the arguments are wrong."""
