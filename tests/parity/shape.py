@@ -215,8 +215,9 @@ def _preemption(cycle: CycleRecord) -> Json:
             for node, status in record.not_candidates.items()
         },
         "maxCandidates": record.max_candidates,
-        "best": sorted(record.best),
     }
+    if record.best:
+        out["best"] = sorted(record.best)
     if record.dry_run_order:
         out["dryRunOrder"] = list(record.dry_run_order)
     return out
