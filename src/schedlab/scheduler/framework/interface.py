@@ -210,7 +210,7 @@ class DeviceClassResolver(Protocol):
 
 
 class FilterTap(Protocol):
-    """Hears of every single call of a filter outside the array form; for recorders that must see dry runs."""
+    """Hears of every call of a filter that a plugin asks for; what the cycle itself asks is in its record."""
 
     def filter_called(self, node_name: str, plugin: str, status: Status | None) -> None:
         """A filter was called for a node (or for a copy of it in a dry run)."""

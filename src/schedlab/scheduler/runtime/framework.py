@@ -200,7 +200,7 @@ class Framework:
 
     def run_filters_with_nominated_pods(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
         """See Handle."""
-        filters = self.filter_run(state, pod)
+        filters = self.filter_run(state, pod, self.filter_tap)
         plugin, status, _ = filters.with_nominated_pods(state, node)
         if status is None or status.rejected or plugin == PASSED:
             return status
@@ -258,8 +258,8 @@ class Framework:
             state.skip_filter = frozenset(skip)
         return PreFilterOutcome(result.node_names if result else None, rejection, tuple(restricting))
 
-    def filter_run(self, state: CycleState, pod: PodInfo) -> FilterRun:
-        """Return the filters that run for this pod, after pre_filter."""
+    def filter_run(self, state: CycleState, pod: PodInfo, tap: FilterTap | None = None) -> FilterRun:
+        """Return the filters that run for this pod, after pre_filter; `tap` hears of scalar calls."""
         return FilterRun(
             self.filter_plugins,
             self.run_pre_filter_add_pod,
@@ -267,7 +267,7 @@ class Framework:
             pod,
             self.table,
             self.services.nominator,
-            self.filter_tap,
+            tap,
         )
 
     def run_post_filter(
