@@ -129,9 +129,14 @@ def amount_of(resource: Resource, name: str) -> int:
     return resource.scalar.get(name, 0)
 
 
-def weighted_mean(
+def weighted_sums(
     scores: NDArray[np.int64], counted: NDArray[np.bool_], weights: Sequence[int]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the sums int64[F] of scores: int64[K, F] times weights, and of the weights, over what is counted."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64] | int]:
+    """Return sums int64[F] of scores: int64[K, F] times weights over what is counted: bool[K, F], and of the weights.
+
+    The sum of the weights is one number where everything counts, which is quicker to divide by.
+    """
     column = np.array(weights, np.int64)[:, None]
-    return (scores * column * counted).sum(axis=0), (column * counted).sum(axis=0)
+    if counted.all():
+        return (scores * column).sum(axis=0), sum(weights)
+    return (scores * column * counted).sum(axis=0), np.maximum((column * counted).sum(axis=0), 1)

@@ -71,8 +71,10 @@ class NodeResourcesBalancedAllocation:
         if not any(requests):
             return np.zeros(len(rows), np.int64)
         amounts = self._resources.on_nodes(table, rows, requests)
-        with_pod = balances(amounts.requested, amounts.allocatable)
-        without = balances(amounts.allocated, amounts.allocatable)
+        counted = amounts.allocatable != 0
+        there = np.where(counted, amounts.allocatable, 1).astype(np.float64)
+        with_pod = balances(amounts.requested, there, counted)
+        without = balances(amounts.allocated, there, counted)
         scores: NDArray[np.int64] = _HALF + (_HALF + with_pod - without) // 2
         return scores
 
@@ -106,10 +108,9 @@ def _sum(numbers: Sequence[float]) -> float:
     return total
 
 
-def balances(taken: NDArray[np.int64], allocatable: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return int64[F]: how even taken / allocatable: int64[K, F] are over the K resources that are there."""
-    counted = allocatable != 0
-    fractions = np.minimum(taken / np.where(counted, allocatable, 1), 1.0)
+def balances(taken: NDArray[np.int64], there: NDArray[np.float64], counted: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return int64[F]: how even taken / there: [K, F] are, of the resources that are counted: bool[K, F]."""
+    fractions = np.minimum(taken / there, 1.0)
     if len(fractions) == 2 and counted.all():
         deviation = np.abs((fractions[0] - fractions[1]) / 2)
     else:

@@ -268,17 +268,16 @@ def _columns(table: NodeTable, name: str, rows: slice) -> tuple[NDArray[np.int64
 def verdicts(bits: NDArray[np.int64], hopeless: NDArray[np.bool_], reasons: Sequence[str]) -> NodeStatuses:
     """Return statuses of M nodes. bits: int64[M], bit k stands for reasons[k]; hopeless: bool[M]."""
     statuses = NodeStatuses.success(len(bits))
-    failed = np.flatnonzero(bits)
-    if len(failed):
-        found, which = np.unique(bits[failed], return_inverse=True)
-        texts = (
-            tuple(text for k, text in enumerate(reasons) if combination >> k & 1) for combination in found.tolist()
-        )
-        ids = np.array([REASONS.id_of(each) for each in texts], np.int32)
-        statuses.reason[failed] = ids[which]
-        statuses.code[failed] = np.where(
-            hopeless[failed], np.uint8(Code.UNSCHEDULABLE_AND_UNRESOLVABLE), np.uint8(Code.UNSCHEDULABLE)
-        )
+    left = failed = np.flatnonzero(bits)
+    while len(left):
+        combination = int(bits[left[0]])
+        same = bits[left] == combination
+        texts = tuple(text for k, text in enumerate(reasons) if combination >> k & 1)
+        statuses.reason[left[same]] = REASONS.id_of(texts)
+        left = left[~same]
+    statuses.code[failed] = np.where(
+        hopeless[failed], np.uint8(Code.UNSCHEDULABLE_AND_UNRESOLVABLE), np.uint8(Code.UNSCHEDULABLE)
+    )
     return statuses
 
 

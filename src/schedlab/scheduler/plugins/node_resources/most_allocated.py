@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
-from schedlab.scheduler.plugins.node_resources.allocation import weighted_mean
+from schedlab.scheduler.plugins.node_resources.allocation import weighted_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,8 +36,8 @@ class MostAllocated:
 
     def score_nodes(self, amounts: NodeAmounts) -> NDArray[np.int64]:
         scores = most_scores(amounts.requested, amounts.allocatable)
-        total, weight_sum = weighted_mean(scores, amounts.allocatable != 0, self._weights)
-        means: NDArray[np.int64] = total // np.maximum(weight_sum, 1)
+        total, weight_sum = weighted_sums(scores, amounts.allocatable != 0, self._weights)
+        means: NDArray[np.int64] = total // weight_sum
         return means
 
 

@@ -18,7 +18,7 @@ from schedlab.scheduler.framework.helpers.shape_score import (
     broken_linear_table,
 )
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
-from schedlab.scheduler.plugins.node_resources.allocation import weighted_mean
+from schedlab.scheduler.plugins.node_resources.allocation import weighted_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,8 +53,8 @@ class RequestedToCapacityRatio:
 
     def score_nodes(self, amounts: NodeAmounts) -> NDArray[np.int64]:
         scores = self._table[utilizations(amounts.requested, amounts.allocatable)]
-        total, weight_sum = weighted_mean(scores, (amounts.allocatable != 0) & (scores > 0), self._weights)
-        means: NDArray[np.int64] = (2 * total + weight_sum) // np.maximum(2 * weight_sum, 1)
+        total, weight_sum = weighted_sums(scores, (amounts.allocatable != 0) & (scores > 0), self._weights)
+        means: NDArray[np.int64] = (2 * total + weight_sum) // (2 * weight_sum)
         return means
 
 
