@@ -74,15 +74,15 @@ def simulator(programs: Path, *options: str) -> Iterator[dict[str, str]]:
             "COLUMNS": "120",
         }
         command = ["schedlab", "up", "--port", "0", "--apiserver-port", "0", *options]
-        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-        try:
-            assert process.stdout is not None
-            if not process.stdout.readline():
-                raise RuntimeError(f"`{' '.join(command)}` ended before it was ready")
-            yield environment
-        finally:
-            process.terminate()
-            process.wait(timeout=20)
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                assert process.stdout is not None
+                if not process.stdout.readline():
+                    raise RuntimeError(f"`{' '.join(command)}` ended before it was ready")
+                yield environment
+            finally:
+                process.terminate()
+                process.wait(timeout=20)
 
 
 def main() -> int:

@@ -108,8 +108,9 @@ def _runner_up(explanation: Mapping[str, Any]) -> str:
     if second is None:
         return ""
     parts = [f"{plugin} {points:+d}" for plugin, points in second["byPlugin"].items() if points]
-    difference = ", ".join(parts) if parts else "no plugin tells them apart"
-    return f"Runner-up {second['node']} ({second['total']}): {explanation['selected']} against it is {difference}."
+    if not parts:
+        return f"Runner-up {second['node']} ({second['total']}): no plugin tells the two apart."
+    return f"Runner-up {second['node']} ({second['total']}): {explanation['selected']} has {', '.join(parts)} on it."
 
 
 def _preemption(explanation: Mapping[str, Any]) -> str:

@@ -45,7 +45,7 @@ Score (normalised x weight, * chosen)
   a     305    300  5
   TT TaintToleration x3, IL ImageLocality x1
 
-Runner-up a (305): c against it is ImageLocality +65."""
+Runner-up a (305): c has ImageLocality +65 on it."""
     )
 
 
