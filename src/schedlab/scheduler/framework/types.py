@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from schedlab.api.rules.ports import HostPort, conflicts, host_ports
 from schedlab.api.rules.requests import NonZeroRequest, non_zero_request, pod_requests
+from schedlab.api.rules.resource_names import is_scalar_resource
 from schedlab.apimachinery.quantity import parse_milli, parse_value
 from schedlab.apimachinery.selectors import Selector, selector_from_view
 
@@ -42,8 +43,8 @@ class Resource:
 
     @classmethod
     def of(cls, amounts: Mapping[str, int]) -> Resource:
-        """Return amounts by name (cpu in milli) as a Resource."""
-        rest = {k: v for k, v in amounts.items() if k not in (CPU, MEMORY, EPHEMERAL_STORAGE, PODS)}
+        """Return amounts by name (cpu in milli) as a Resource; names the scheduler does not count are left out."""
+        rest = {name: amount for name, amount in amounts.items() if is_scalar_resource(name)}
         return cls(
             amounts.get(CPU, 0),
             amounts.get(MEMORY, 0),
