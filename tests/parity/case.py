@@ -110,9 +110,7 @@ class OrdinaryCase:
         if "create" in step or "retry" in step:
             world.observer.gates.clear()
             key = step["retry"] if "retry" in step else key_of(world.put(step["create"]).raw["metadata"])
-            entry = self._attempt(key, expected)
-            world.end_step()
-            return entry
+            return self._attempt(key, expected)
         change(world, step)
         return {"op": "mutate", "nodeOrder": node_order(world.scheduler)}
 
@@ -127,8 +125,7 @@ class OrdinaryCase:
         if spec.scheduler_name not in world.scheduler.profiles:
             return {"pod": key, "profile": spec.scheduler_name, "result": "ignored"}
         start = world.scheduler.next_start_node_index
-        world.wanted = {key: expected.get("selected")}
-        world.begin_attempt()
+        world.begin_attempt(expected)
         queued = world.scheduler.queue.find(key)
         world.attempt(PodInfo(stored.view, stored) if queued is None else queued.pod)
         if not world.observer.cycles:
@@ -136,15 +133,9 @@ class OrdinaryCase:
             entry = {"pod": key, "profile": spec.scheduler_name, "result": "gated", "start": start}
             return {**entry, "preEnqueue": refusals, **condition_of(world, key)}
         entry = shape.attempt(world.observer)
-        _follow(world, key)
-        return {**entry, **after(world, key)}
-
-
-def _follow(world: World, key: str) -> None:
-    """Bind the pod as the data has it, should the scheduler not have done so."""
-    wanted, stored = world.wanted.get(key), world.pod(key)
-    if wanted and stored is not None and not stored.view.spec.node_name:
-        world.bind(key, wanted)
+        entry |= after(world, key)
+        world.follow()
+        return entry
 
 
 def after(world: World, key: str) -> Json:
@@ -205,18 +196,17 @@ class QueueCase:
             return {"op": "advance"}
         if "schedule" in step:
             scheduled = self._schedule(step["schedule"], expected.get("scheduled") or [])
-            world.end_step()
             return {"op": "schedule", "scheduled": scheduled or None}
         change(world, step)
         return {"op": "mutate"}
 
     def _schedule(self, most: int, expected: list[Json]) -> list[Json]:
         world = self._world
-        world.wanted = {entry["pod"]: entry.get("selected") for entry in expected}
+        waiting = list(expected)
         done: list[Json] = []
         while len(done) < most and world.scheduler.ready():
             world.tick()
-            world.begin_attempt()
+            world.begin_attempt(waiting.pop(0) if waiting else {})
             world.carry(world.scheduler.step())
             if not world.observer.cycles:
                 continue
@@ -224,7 +214,7 @@ class QueueCase:
             entry = {**shape.attempt(world.observer), **after(world, cycle.pod.key)}
             short: Json = {name: entry[name] for name in _SHORT if name in entry}
             done.append({"attempts": cycle.attempt, **short})
-            _follow(world, cycle.pod.key)
+            world.follow()
         return done
 
     def _contents(self) -> Json:

@@ -74,7 +74,8 @@ def _filter(answer: Json, request: Json) -> Json:
     if names is not None:
         out["NodeNames"] = [name for name in names if name not in gone]
     else:
-        out["Nodes"] = {**nodes, "items": [node for node in nodes["items"] if node["metadata"]["name"] not in gone]}
+        left = [node for node in nodes["items"] if node["metadata"]["name"] not in gone]
+        out["Nodes"] = {**nodes, "items": left or None}
     return out
 
 

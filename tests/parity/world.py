@@ -1,16 +1,17 @@
 """The cluster of one case: the real store, registry, informers and scheduler, and what the data says happens around them.
 
 No controller and no kubelet runs. Instead a scheduled pod is bound and running at once, victims of preemption are gone
-at the end of the step (or linger as terminating, with `gracefulDelete`), and volumes are bound and provisioned at once.
+at once (or linger as terminating, with `gracefulDelete`), and volumes are bound and provisioned at once.
 Every change of an object is one revision, counted from 100; events are looked at and not stored.
 
-A pod is bound to the node that the data has, so that a wrong choice does not spoil the steps after it.
+What the scheduler chooses at random or wrongly must not spoil the steps after it. So dice fall as the recorder's did
+where that can be seen, a pod is bound to the node that the data has, and the victims are those of the data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from schedlab.api.kinds.conditions import set_condition
@@ -45,6 +46,7 @@ EVENTS: Final = "events.events.k8s.io"
 #: What `objectsAfter` speaks of.
 _WATCHED: Final = ("persistentvolumeclaims", "persistentvolumes", "resourceclaims.resource.k8s.io")
 _CLASS: Final = "PriorityClass"
+_PENDING: Final = "the data has this pod pending"
 
 
 class GivenNames(SeededRandom):
@@ -62,6 +64,18 @@ class GivenNames(SeededRandom):
     def suffix(self, length: int = 5) -> str:
         """Return the end that was chosen."""
         return self.next_suffix or super().suffix(length)
+
+
+class Dice(SeededRandom):
+    """The scheduler's randomness, of which every draw is chosen."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.draw = 0
+
+    def below(self, n: int) -> int:
+        """Return the draw that was chosen."""
+        return self.draw % n
 
 
 class Observer:
@@ -97,13 +111,13 @@ class Traffic:
 
 
 class World:
-    """One case's cluster. `wanted` maps pods to the nodes they are to be bound to, None being none."""
+    """One case's cluster."""
 
     def __init__(self, case: Case, features: FeatureGates) -> None:
         """Make it and its objects; raises ConfigError."""
         self.options: Mapping[str, Any] = case.get("options") or {}
         self.step = 0
-        self.wanted: dict[str, str | None] = {}
+        self._recorded: Mapping[str, Any] = {}
         self.traffic = Traffic()
         self.observer = Observer()
         self.clock = VirtualClock(START_NS)
@@ -111,16 +125,16 @@ class World:
         self.extenders = Extenders(case.get("extenders") or {}, self._bind_for_extender)
         self.store = Store(initial=Snapshot(FIRST_REVISION, ()))
         self._names = GivenNames()
+        self._dice = Dice()
         self._registry = Registry(self.store, self.clock, self._names, features, admission=())
         self._client = InProcessClient(self._registry, "kube-scheduler")
-        self._doomed: list[StoredObject] = []
         self._written: dict[tuple[str, str], None] = {}
         self._ours: set[tuple[str, str]] = set()
         informers = Informers(self._client)
         self.scheduler = Scheduler(
             load(case["config"], features),
             clock=self.clock,
-            random=SeededRandom(1),
+            random=self._dice,
             listers=informers,
             features=features,
             observer=self.observer,
@@ -219,19 +233,15 @@ class World:
         self.step = number
         self._written.clear()
 
-    def begin_attempt(self) -> None:
-        """Forget what was sent and told before."""
+    def begin_attempt(self, recorded: Mapping[str, Any]) -> None:
+        """Forget what was sent and told before; take what the data says of the attempt, if it has it."""
+        self._recorded = recorded
+        self._dice.draw = draw_of(recorded, self.scheduler.cache.table.names)
         self.traffic = Traffic()
         self.observer.cycles.clear()
         self.observer.bindings.clear()
         self.observer.filter_calls.clear()
         self.extenders.take_calls()
-
-    def end_step(self) -> None:
-        """Let the victims go."""
-        doomed, self._doomed = self._doomed, []
-        for victim in doomed:
-            self._remove("pods", victim.key)
 
     def attempt(self, pod: PodInfo) -> None:
         """Try a pod, and carry everything out that follows."""
@@ -248,6 +258,17 @@ class World:
             self.carry(self.scheduler.complete(effect, outcome))
         while self.scheduler.outbox:
             self.carry(self.scheduler.outbox.drain())
+
+    def follow(self) -> None:
+        """Do for the pod that was tried what the data did and the scheduler did not."""
+        for victim in self._recorded.get("victims", ()):
+            if victim not in self.traffic.victims:
+                self._evict(victim)
+        node = self._recorded.get("selected")
+        if node:
+            stored = self.pod(self._recorded["pod"])
+            if stored is not None and not stored.view.spec.node_name:
+                self.bind(stored.key, node)
 
     def bind(self, key: str, node: str) -> None:
         """Put a pod onto a node, where it runs at once."""
@@ -278,32 +299,57 @@ class World:
             return self._bind_pod(write, key)
         if write.verb == "delete":
             self.traffic.victims.append(key)
-            if self.options.get("gracefulDelete"):
-                return self._submit(write)
-            victim = self.pod(key)
-            if victim is not None:
-                self._doomed.append(victim)
-            return Outcome(victim)
-        if write.subresource == "status":
-            self.traffic.status_patches.append(write)
+            return self._evict(key) if self._is_victim(key) else Outcome(self.pod(key))
+        if write.subresource != "status":
+            return self._submit(write)
+        self.traffic.status_patches.append(write)
+        if key == self.observer.cycles[0].pod.key:
+            return self._submit(self._with_nomination(write, key))
+        if _announces_eviction(write) and not self._is_victim(key):
+            return Outcome(self.pod(key))
         return self._submit(write)
+
+    def _is_victim(self, key: str) -> bool:
+        """Whether the data has the pod among the victims of the pod that is tried."""
+        return not self._recorded or key in self._recorded.get("victims", ())
+
+    def _evict(self, key: str) -> Outcome:
+        """Delete a victim: it is gone at once, or terminating."""
+        victim = self.pod(key)
+        if victim is None:
+            return Outcome()
+        if self.options.get("gracefulDelete"):
+            return self._submit(Write("delete", "pods", victim.namespace, victim.name))
+        self._remove("pods", key)
+        return Outcome(victim)
+
+    def _with_nomination(self, write: Write, key: str) -> Write:
+        """Return a patch of the tried pod's status with the nomination of the data, should it have another one."""
+        assert isinstance(write.body, Mapping)
+        status, nominated = write.body["status"], self._recorded.get("nominated")
+        if self._recorded.get("pod") != key or not nominated or not status.get("nominatedNodeName"):
+            return write
+        return replace(write, body={"status": {**status, "nominatedNodeName": nominated}})
 
     def _bind_pod(self, write: Write, key: str) -> Outcome:
         checked = self._submit(write, dry_run=True)
         if checked.error is not None:
             return checked
         assert isinstance(write.body, Mapping)
-        wanted = self.wanted.get(key, write.body["target"]["name"])
-        if wanted is None:
-            cause = "the data has this pod pending"
-            return Outcome(error=new_conflict(GroupResource("", "pods/binding"), write.name, cause))
-        self.bind(key, wanted)
+        node = self._node_for(key, write.body["target"]["name"])
+        if node is None:
+            return Outcome(error=new_conflict(GroupResource("", "pods/binding"), write.name, _PENDING))
+        self.bind(key, node)
         return Outcome()
 
+    def _node_for(self, key: str, chosen: str) -> str | None:
+        """Return where the data has the pod; what the data does not speak of goes where it was to go."""
+        return self._recorded.get("selected") if self._recorded.get("pod") == key else chosen
+
     def _bind_for_extender(self, key: str, node: str) -> str:
-        wanted = self.wanted.get(key, node)
+        wanted = self._node_for(key, node)
         if wanted is None:
-            return "the data has this pod pending"
+            return _PENDING
         self.bind(key, wanted)
         return ""
 
@@ -323,20 +369,30 @@ class World:
         return outcome
 
     def _submit(self, write: Write, *, dry_run: bool = False) -> Outcome:
-        options = {**write.options, "dryRun": "All"} if dry_run else write.options
         answers: list[Outcome] = []
-        sent = Write(
-            write.verb,
-            write.resource,
-            write.namespace,
-            write.name,
-            write.body,
-            write.subresource,
-            write.patch_type,
-            options,
-        )
+        sent = replace(write, options={**write.options, "dryRun": "All"}) if dry_run else write
         self._client.submit(sent, answers.append)
         return answers[0]
+
+
+def _announces_eviction(write: Write) -> bool:
+    assert isinstance(write.body, Mapping)
+    return any(condition["type"] == "DisruptionTarget" for condition in write.body["status"].get("conditions", ()))
+
+
+def draw_of(recorded: Mapping[str, Any], node_order: Sequence[str]) -> int:
+    """Return the draw that the recorder's dice made in an attempt, as far as it can be seen.
+
+    It chose a node among equal ones, or the node with which preemption began its dry runs.
+    """
+    order = (recorded.get("preemption") or {}).get("dryRunOrder")
+    if order:
+        return [node for node in node_order if node in order].index(order[0])
+    calls = recorded.get("extenderCalls") or ()
+    asked = next((call["request"]["Node"] for call in calls if call["verb"] == "bind"), None)
+    chosen = recorded.get("selected") or asked
+    equals = [node for node in recorded.get("feasible") or () if node in (recorded.get("top") or ())]
+    return equals.index(chosen) if chosen in equals else 0
 
 
 def key_of(metadata: Mapping[str, Any]) -> str:
