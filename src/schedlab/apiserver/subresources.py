@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
-from schedlab.apimachinery.errors import StatusError, new_bad_request, new_status
+from schedlab.api.object import Object
+from schedlab.apimachinery.errors import Status, StatusError, new_bad_request, new_status
 from schedlab.apiserver import results
 from schedlab.apiserver.answers import Answer
 from schedlab.apiserver.durability import settle
@@ -21,8 +22,11 @@ from schedlab.apiserver.request import Request
 from schedlab.apiserver.routing import Route
 from schedlab.apiserver.writing import decode_checked, schema_of
 from schedlab.registry.registry import Registry
+from schedlab.registry.request import WriteOptions
 
 SubresourceHandler: TypeAlias = Callable[[Route, Request], Awaitable[Answer]]
+#: Takes name, order, namespace and options.
+Order: TypeAlias = Callable[[str, Object, str, WriteOptions], Status]
 
 #: The collection that a binding can be sent to instead of the pod.
 BINDINGS: Final = "bindings"
@@ -34,7 +38,10 @@ class SubresourceHandlers:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._handlers: dict[tuple[str, str], SubresourceHandler] = {("binding", "create"): self._bind}
+        self._handlers: dict[tuple[str, str], SubresourceHandler] = {
+            ("binding", "create"): self._bind,
+            ("eviction", "create"): self._evict,
+        }
 
     def find(self, route: Route) -> SubresourceHandler | None:
         """Return the handler of a subresource, None for those that are parts of their object."""
@@ -46,6 +53,14 @@ class SubresourceHandlers:
 
     async def _bind(self, route: Route, request: Request) -> Answer:
         """Put a pod onto a node."""
+        return await self._order(route, request, self._registry.bind)
+
+    async def _evict(self, route: Route, request: Request) -> Answer:
+        """Delete a pod if its budget allows it."""
+        return await self._order(route, request, self._registry.evict)
+
+    async def _order(self, route: Route, request: Request, carry_out: Order) -> Answer:
+        """Hand over what was posted below an object; the answer is a Status."""
         form = request.output_form()
         media_type = body_media_type(request.content_type)
         text = await request.body()
@@ -53,7 +68,7 @@ class SubresourceHandlers:
         gvk = route.type.gvk if route.sub is None else route.sub.gvk
         decoded = decode_checked(text, media_type, gvk, schema_of(route), options)
         name = request.info.name or decoded.object["metadata"].get("name", "")
-        status = self._registry.bind(name, decoded.object, request.info.namespace, options)
+        status = carry_out(name, decoded.object, request.info.namespace, options)
         await settle(self._registry, self._registry.revision)
         return results.status_answer({**status, "code": 201}, form, 201)
 

@@ -6,6 +6,7 @@ Differs: nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from schedlab.apimachinery import body as bodies
@@ -13,13 +14,21 @@ from schedlab.apimachinery import strict
 from schedlab.apimachinery.body import Body
 from schedlab.apimachinery.errors import new_unsupported_media_type
 from schedlab.apimachinery.gvk import GroupVersionKind
-from schedlab.apimachinery.patch.request import MEDIA_TYPES as PATCH_KINDS
+from schedlab.apimachinery.patch.request import PatchType
 from schedlab.apimachinery.schema import Struct, builtin
 from schedlab.apiserver import results
 from schedlab.apiserver.answers import Answer
-from schedlab.apiserver.decoding import decode_request_body, strict_warnings
+from schedlab.apiserver.decoding import decode_request_body, read_configuration, strict_warnings
 from schedlab.apiserver.durability import settle
-from schedlab.apiserver.negotiation import PATCH_TYPES, Form, body_media_type
+from schedlab.apiserver.negotiation import (
+    APPLY_PATCH,
+    JSON_PATCH,
+    MERGE_PATCH,
+    PATCH_TYPES,
+    STRATEGIC_PATCH,
+    Form,
+    body_media_type,
+)
 from schedlab.apiserver.options import read_delete_query, read_list_query, read_write_options, to_delete_options
 from schedlab.apiserver.reading import ReadHandlers
 from schedlab.apiserver.request import Request
@@ -28,6 +37,11 @@ from schedlab.apiserver.routing import Route
 from schedlab.registry.registry import Registry
 from schedlab.registry.request import DeleteOptions, WriteOptions, Written
 
+_PATCH_KINDS: Final[Mapping[str, PatchType]] = {
+    JSON_PATCH: "json",
+    MERGE_PATCH: "merge",
+    STRATEGIC_PATCH: "strategic",
+}
 _DELETE_OPTIONS: Final = GroupVersionKind("", "v1", "DeleteOptions")
 
 
@@ -68,17 +82,15 @@ class WriteHandlers:
             raise new_unsupported_media_type(PATCH_TYPES)
         form = request.output_form()
         text = await request.body()
-        patch_type: Any = PATCH_KINDS[media_type]
-        options = read_write_options(request, "PatchOptions", apply=patch_type == "apply")
-        written = self._registry.patch(
-            route.resource.name,
-            request.info.name,
-            patch_type,
-            text,
-            _namespace(request),
-            options,
-            _subresource(route),
-        )
+        apply = media_type == APPLY_PATCH
+        options = read_write_options(request, "PatchOptions", apply=apply)
+        name, target, place = request.info.name, route.resource.name, _namespace(request)
+        if apply:
+            configuration = read_configuration(text, options)
+            written = self._registry.apply(target, name, configuration, place, options, _subresource(route))
+        else:
+            kind = _PATCH_KINDS[media_type]
+            written = self._registry.patch(target, name, kind, text, place, options, _subresource(route))
         return await self._written(request, route, written, form)
 
     async def _written(self, request: Request, route: Route, written: Written, form: Form) -> Answer:
