@@ -13,7 +13,7 @@ Differs: resourceVersion comes first in metadata; the order of JSON members has 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
@@ -93,6 +93,12 @@ class StoredObject:
         """Return the same content under another revision: what a DELETED event carries."""
         identity = (self.resource, self.namespace, self.name, self.uid)
         return StoredObject(identity, revision, (self._header, self._metadata, self._managed_fields, self._body))
+
+    def with_body(self, change: Callable[[bytes], bytes]) -> StoredObject:
+        """Return the object with what is neither type nor metadata changed, as encoded JSON without the first brace."""
+        identity = (self.resource, self.namespace, self.name, self.uid)
+        segments = (self._header, self._metadata, self._managed_fields, change(self._body))
+        return StoredObject(identity, self.revision, segments)
 
     @property
     def key(self) -> str:

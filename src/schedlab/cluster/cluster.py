@@ -24,6 +24,7 @@ from schedlab.decisions.log import DecisionLog
 from schedlab.decisions.projector import AnnotationProjector
 from schedlab.kernel.clock import Clock
 from schedlab.kernel.randomness import RandomSource
+from schedlab.kubelet.heartbeats import Heartbeats
 from schedlab.kubelet.kubelet import Kubelet
 from schedlab.registry import Registry, bootstrap
 from schedlab.scheduler.config import default_configuration, load
@@ -79,6 +80,9 @@ class Cluster:
             full=settings.full,
         )
         self.kubelet = Kubelet(self.informers, clock)
+        heartbeats = Heartbeats(clock)
+        self.registry.overlay("leases.coordination.k8s.io", heartbeats.lease)
+        self.registry.overlay("nodes", heartbeats.node)
         self.engine = Engine(caller)
         self._add_parts()
 

@@ -6,8 +6,9 @@ Differs: nothing is asynchronous; `when_durable` says when an answer may be give
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 from schedlab.api.kinds.catalog import STRATEGIES
 from schedlab.api.object import Object, StoredObject, WatchEvent
@@ -44,6 +45,9 @@ from schedlab.registry.resource import Resource, make_resource
 from schedlab.registry.writes import Writer
 from schedlab.store import Store, StoreWatch
 
+#: What a reader sees of a stored object: the same object, some values derived from the time of reading.
+Overlay: TypeAlias = Callable[[StoredObject], StoredObject]
+
 
 class Registry:
     """Creates, changes, deletes and reads objects of every served resource.
@@ -68,6 +72,7 @@ class Registry:
         self._deleter = Deleter(self._core)
         self._reader = Reader(self._core)
         self._pods = Pods(self._core)
+        self._overlays: dict[str, Overlay] = {}
         self._evictor = Evictor(self._core, self._writer, self._deleter)
 
     # --- What is served ----------------------------------------------------------------------------------------------
@@ -212,7 +217,16 @@ class Registry:
 
     def list(self, resource: str, namespace: str = "", selection: ListOptions = EVERYTHING) -> ObjectList:
         """Return objects in key order."""
-        return self._reader.list(self.resource(resource), namespace, selection)
+        found = self._reader.list(self.resource(resource), namespace, selection)
+        return replace(found, items=self._shown(resource, found.items)) if resource in self._overlays else found
+
+    def overlay(self, resource: str, shown: Overlay) -> None:
+        """Show the objects of a resource as `shown` makes them when they are read; what is stored stays as it is."""
+        self._overlays[resource] = shown
+
+    def _shown(self, resource: str, items: Sequence[StoredObject]) -> Sequence[StoredObject]:
+        shown = self._overlays.get(resource)
+        return items if shown is None else [shown(item) for item in items]
 
     def watch(
         self,
