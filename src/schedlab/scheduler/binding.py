@@ -24,7 +24,7 @@ from schedlab.scheduler.framework.record import BindingRecord, ExtenderCall
 from schedlab.scheduler.framework.status import Code, Status
 from schedlab.scheduler.pod_status import status_patch
 from schedlab.scheduler.queue.cluster_events import ASSIGNED_POD_DELETE
-from schedlab.scheduler.runtime.diagnosis import Diagnosis, FitError, NodeStatuses
+from schedlab.scheduler.runtime.diagnosis import Diagnosis, FitError, NodeToStatusMap
 from schedlab.scheduler.runtime.errors import failure_of, wrapped
 from schedlab.scheduler.runtime.waiting import PodInPreBind
 from schedlab.scheduler.schedule_one import CLEAR_NOMINATION, Failure
@@ -102,7 +102,7 @@ class Binding:
         if status is None:
             self._pre_bind()
         elif status.rejected:
-            diagnosis = Diagnosis(NodeStatuses(scheduler.cache.table), {status.plugin: None})
+            diagnosis = Diagnosis(NodeToStatusMap(scheduler.cache.table), {status.plugin: None})
             diagnosis.nodes.set(self.node, status)
             self._fail(Failure(status, CLEAR_NOMINATION, FitError(1, diagnosis)))
         else:

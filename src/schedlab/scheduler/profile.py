@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from schedlab.apimachinery.field import aggregate
 from schedlab.scheduler.config.args import NodeResourcesFitArgs
 from schedlab.scheduler.config.load import ConfigError
-from schedlab.scheduler.config.validation_args import check_node_resources_fit
 from schedlab.scheduler.extender import ignored_resources
 from schedlab.scheduler.runtime.framework import Framework
 from schedlab.scheduler.runtime.plugin_lists import ProfileError
 
 if TYPE_CHECKING:
-    from schedlab.scheduler.config.types import KubeSchedulerConfiguration, KubeSchedulerProfile
+    from schedlab.scheduler.config.types import KubeSchedulerConfiguration
     from schedlab.scheduler.framework.interface import PluginEntry
     from schedlab.scheduler.runtime.framework import Services
 
@@ -31,7 +29,6 @@ def build_profiles(
     for profile in config.profiles:
         name = profile.scheduler_name or ""
         try:
-            _check_fit_args(profile)
             made[name] = Framework(profile, registry, services)
         except ProfileError as error:
             text = f"initializing profiles: creating profile for scheduler name {name}: {error}"
@@ -49,15 +46,6 @@ def _leave_to_extenders(config: KubeSchedulerConfiguration) -> None:
         if not isinstance(args, NodeResourcesFitArgs):
             raise ConfigError("couldn't build extenders: can't find NodeResourcesFitArgs in plugin config")
         args.ignored_resources = ignored
-
-
-def _check_fit_args(profile: KubeSchedulerProfile) -> None:
-    assert profile.plugins is not None
-    args = profile.args_of("NodeResourcesFit")
-    if isinstance(args, NodeResourcesFitArgs) and profile.enables("NodeResourcesFit"):
-        problems = aggregate(check_node_resources_fit(None, args))
-        if problems:
-            raise ProfileError(f'initializing plugin "NodeResourcesFit": {problems}')
 
 
 def _hint(message: str, registry: Mapping[str, PluginEntry]) -> str:

@@ -33,7 +33,7 @@ from schedlab.scheduler.framework.record import (
 from schedlab.scheduler.framework.status import Code, Status, is_success
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
 from schedlab.scheduler.runtime.choice import SortedNodes, heap_root
-from schedlab.scheduler.runtime.diagnosis import ABSENT, EXTENDER, Diagnosis, FitError, NodeStatuses
+from schedlab.scheduler.runtime.diagnosis import ABSENT, EXTENDER, Diagnosis, FitError, NodeToStatusMap
 from schedlab.scheduler.runtime.errors import error_text
 from schedlab.scheduler.runtime.filtering import FilterRun, Search, Verdicts, wanted_nodes
 from schedlab.scheduler.runtime.scoring import ScoreFailure, Scores
@@ -130,7 +130,7 @@ class Attempt:
     def _algorithm(self) -> Cycle:
         if not len(self.table):
             return Failure(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (), "", NO_NODES))
-        diagnosis = Diagnosis(NodeStatuses(self.table))
+        diagnosis = Diagnosis(NodeToStatusMap(self.table))
         feasible = yield from self._find_feasible(diagnosis)
         if isinstance(feasible, Status):
             self._record_search(diagnosis, None)
@@ -243,7 +243,7 @@ class Attempt:
         pending = failed & (verdicts.code == Code.PENDING)
         for index in np.unique(verdicts.plugin[pending]).tolist():
             diagnosis.pending_plugins[names[index]] = None
-        statuses = NodeStatuses(self.table) if single else diagnosis.nodes
+        statuses = NodeToStatusMap(self.table) if single else diagnosis.nodes
         statuses.set_searched(
             search.rows[failed], verdicts.code[failed], verdicts.reason[failed], verdicts.plugin[failed], names
         )
@@ -421,7 +421,7 @@ class Attempt:
                 return assignment
         assert status is not None
         scheduler.unreserve_and_forget(framework, self.state, pod, node)
-        return rejection_on_node(NodeStatuses(self.table), node, status)
+        return rejection_on_node(NodeToStatusMap(self.table), node, status)
 
     # --- Records ---
 
@@ -469,7 +469,7 @@ class Attempt:
 _NOBODY: Final = np.zeros(0, np.int64)
 
 
-def rejection_on_node(statuses: NodeStatuses, node: str, status: Status) -> Failure:
+def rejection_on_node(statuses: NodeToStatusMap, node: str, status: Status) -> Failure:
     """Return the failure of a pod that was turned down after its node was chosen, or met an error there."""
     if not status.rejected:
         return Failure(Status(Code.ERROR, (), status.plugin, error_text(status)))

@@ -10,7 +10,7 @@ from schedlab.client.protocol import Write
 from schedlab.kernel.clock import VirtualClock
 from schedlab.kernel.randomness import SeededRandom
 from schedlab.scheduler.config import ConfigError
-from schedlab.scheduler.framework.interface import CycleState, NominatingInfo, PostFilterResult, Work
+from schedlab.scheduler.framework.interface import CycleState, NominatingInfo, PluginEntry, PostFilterResult, Work
 from schedlab.scheduler.framework.status import unschedulable
 from schedlab.scheduler.scheduler import Scheduler
 from schedlab.testing.builders import make_node, make_pod
@@ -300,3 +300,31 @@ class TestFork:
 
         assert not fork.cache.assumed_pods()
         assert fork.cache.table.requested[0].tolist() == [3000, 0]
+
+
+class TestArguments:
+    def made_with(self, raw: Any, **entry: Any) -> list[Any]:
+        got: list[Any] = []
+
+        def factory(args: Any, _handle: Any) -> Any:
+            got.append(args)
+            return FakePlugin("Mine", filter=lambda *_: None)
+
+        configured = [] if raw is None else [{"name": "Mine", "args": raw}]
+        FakeCluster(
+            configuration(profile(*BASIC_PLUGINS, "Mine", pluginConfig=configured)),
+            registry={"Mine": PluginEntry("Mine", factory, **entry)},
+        )
+        return got
+
+    def test_plugin_gets_its_mapping(self) -> None:
+        assert self.made_with({"n": 1}) == [{"n": 1}]
+        assert self.made_with(None) == [None]
+
+    def test_plugin_may_decode_it(self) -> None:
+        assert self.made_with({"n": 1}, args=lambda raw: raw["n"]) == [1]
+        assert self.made_with(None, args=len) == [0]
+
+    def test_wrong_values_are_refused_with_the_plugins_name(self) -> None:
+        with pytest.raises(ConfigError, match='initializing plugin "Mine": invalid literal'):
+            self.made_with({"n": "x"}, args=lambda raw: int(raw["n"]))

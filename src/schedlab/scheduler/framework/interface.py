@@ -14,7 +14,7 @@ Differs: no contexts or goroutines; a step that must wait returns `Work` (ADR 00
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -470,9 +470,13 @@ PluginFactory = Callable[[Any, Handle], Any]
 
 @dataclass(frozen=True, slots=True)
 class PluginEntry:
-    """A plugin in the registry: how it is made, and its arguments' defaults, decoder and validation."""
+    """A plugin in the registry: how it is made from its arguments.
+
+    `args` turns the mapping of a configuration file into whatever the factory takes (defaults filled in, wrong values
+    refused with a ValueError); without it the factory gets the mapping itself, or None. Plugins that come with the
+    scheduler get the structs of `config.args`, checked already.
+    """
 
     name: str
     factory: PluginFactory
     args: Callable[[Mapping[str, Any]], Any] | None = None
-    extension_points: tuple[str, ...] = field(default=())

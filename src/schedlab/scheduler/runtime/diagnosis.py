@@ -21,7 +21,7 @@ EXTENDER: Final = "Extender"
 ABSENT: Final = unresolvable()
 
 
-class NodeStatuses:
+class NodeToStatusMap:
     """The statuses of the nodes that were turned down; all other nodes share `absent`.
 
     Verdicts of the search stay arrays: rows: int64[F], codes: uint8[F], reasons: int32[F], plugins: int8[F] (ids in
@@ -132,7 +132,7 @@ def reasons_of(status: Status) -> tuple[str, ...]:
 class Diagnosis:
     """All that is known of a failure; plugin names are kept in dicts to have an order."""
 
-    nodes: NodeStatuses
+    nodes: NodeToStatusMap
     unschedulable_plugins: dict[str, None] = field(default_factory=dict)
     pending_plugins: dict[str, None] = field(default_factory=dict)
     pre_filter_message: str = ""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from schedlab.scheduler.config.types import ConfigStruct
 from schedlab.scheduler.framework.record import PASSED
 from schedlab.scheduler.framework.status import Code, Status
 from schedlab.scheduler.runtime.batch import OpportunisticBatch
@@ -130,10 +131,12 @@ class Framework:
         for name, entry in registry.items():
             if name not in wanted:
                 continue
+            args = profile.args_of(name)
             try:
-                args = profile.args_of(name)
+                if entry.args is not None and not isinstance(args, ConfigStruct):
+                    args = entry.args(args or {})
                 made[name] = entry.factory(args, self)
-            except (ProfileError, ValueError) as error:
+            except ValueError as error:
                 raise ProfileError(f'initializing plugin "{name}": {error}') from error
         return made
 

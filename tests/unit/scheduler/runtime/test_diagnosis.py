@@ -5,7 +5,7 @@ import pytest
 
 from schedlab.scheduler.framework.node_table import NodeTable
 from schedlab.scheduler.framework.status import REASONS, Code, Status, unresolvable, unschedulable
-from schedlab.scheduler.runtime.diagnosis import Diagnosis, FitError, NodeStatuses
+from schedlab.scheduler.runtime.diagnosis import Diagnosis, FitError, NodeToStatusMap
 from schedlab.testing.builders import make_node, make_table
 
 
@@ -13,7 +13,7 @@ def table(count: int) -> NodeTable:
     return make_table(*(make_node(f"n{index}") for index in range(count)))
 
 
-def searched(nodes: NodeStatuses, verdicts: dict[int, tuple[int, str]]) -> NodeStatuses:
+def searched(nodes: NodeToStatusMap, verdicts: dict[int, tuple[int, str]]) -> NodeToStatusMap:
     nodes.set_searched(
         np.array([*verdicts], np.int64),
         np.array([code for code, _ in verdicts.values()], np.uint8),
@@ -26,7 +26,7 @@ def searched(nodes: NodeStatuses, verdicts: dict[int, tuple[int, str]]) -> NodeS
 
 class TestNodeStatuses:
     def test_nodes_without_a_status_share_one(self) -> None:
-        nodes = searched(NodeStatuses(table(3)), {1: (2, "full")})
+        nodes = searched(NodeToStatusMap(table(3)), {1: (2, "full")})
 
         assert nodes.get("n1") == Status(Code.UNSCHEDULABLE, ("full",), "P")
         assert nodes.get("n0").code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE
@@ -38,7 +38,7 @@ class TestNodeStatuses:
         assert nodes.rows_with(Code.UNSCHEDULABLE).tolist() == [0, 1, 2]
 
     def test_search_replaces_what_was_said_of_the_nominated_node(self) -> None:
-        nodes = NodeStatuses(table(3))
+        nodes = NodeToStatusMap(table(3))
         nodes.set("n1", unschedulable("before"))
         nodes.set("n2", unschedulable("kept"))
         searched(nodes, {0: (3, "a"), 1: (2, "b")})
@@ -48,7 +48,7 @@ class TestNodeStatuses:
         assert list(nodes.explicit()) == ["n0", "n1", "n2"]
 
     def test_what_extenders_say_comes_last(self) -> None:
-        nodes = searched(NodeStatuses(table(2)), {0: (3, "a")})
+        nodes = searched(NodeToStatusMap(table(2)), {0: (3, "a")})
         nodes.set("n0", unschedulable("extender"))
         nodes.set("n1", unschedulable("extender"))
 
@@ -60,12 +60,12 @@ class TestNodeStatuses:
 class TestMessage:
     def test_parts_are_sorted_as_text(self) -> None:
         verdicts = dict.fromkeys(range(10), (2, "x")) | {10: (2, "y"), 11: (2, "y")}
-        nodes = searched(NodeStatuses(table(12)), verdicts)
+        nodes = searched(NodeToStatusMap(table(12)), verdicts)
 
         assert FitError(12, Diagnosis(nodes)).message() == "0/12 nodes are available: 10 x, 2 y."
 
     def test_nodes_outside_a_pre_filter_result_count_with_its_words(self) -> None:
-        nodes = searched(NodeStatuses(table(3)), {0: (2, "x")})
+        nodes = searched(NodeToStatusMap(table(3)), {0: (2, "x")})
         nodes.absent = unresolvable("node(s) didn't satisfy plugin(s) [NodeAffinity]")
 
         message = FitError(3, Diagnosis(nodes)).message()
@@ -80,16 +80,16 @@ class TestMessage:
         ],
     )
     def test_pre_filter_speaks_for_all_nodes(self, pre_filter: str, post_filter: str, expected: str) -> None:
-        nodes = searched(NodeStatuses(table(1)), {0: (2, "x")})
+        nodes = searched(NodeToStatusMap(table(1)), {0: (2, "x")})
         diagnosis = Diagnosis(nodes, pre_filter_message=pre_filter, post_filter_message=post_filter)
 
         assert FitError(1, diagnosis).message() == expected
 
     def test_nothing_to_say(self) -> None:
-        assert FitError(2, Diagnosis(NodeStatuses(table(2)))).message() == "0/2 nodes are available:"
+        assert FitError(2, Diagnosis(NodeToStatusMap(table(2)))).message() == "0/2 nodes are available:"
 
     def test_several_reasons_of_one_node_count_each(self) -> None:
-        nodes = NodeStatuses(table(2))
+        nodes = NodeToStatusMap(table(2))
         nodes.set("n0", unschedulable("a", "b"))
         nodes.set("n1", Status(Code.UNSCHEDULABLE, ("b",), error="c"))
 
@@ -97,7 +97,7 @@ class TestMessage:
 
 
 def test_pending_plugins_are_unschedulable_too() -> None:
-    diagnosis = Diagnosis(NodeStatuses(table(1)))
+    diagnosis = Diagnosis(NodeToStatusMap(table(1)))
     diagnosis.add_plugin_status(Status(Code.PENDING, (), "A"))
     diagnosis.add_plugin_status(Status(Code.UNSCHEDULABLE, (), "B"))
     diagnosis.add_plugin_status(Status(Code.ERROR, (), "C"))
