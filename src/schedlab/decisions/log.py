@@ -6,7 +6,7 @@ when a limit is reached, and that is counted, never silent.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -104,6 +104,10 @@ class DecisionLog:
         """Return what is known of the newest pod of that name."""
         uid = self._latest_uid.get((namespace, name))
         return None if uid is None else self._stories.get(uid)
+
+    def stories(self) -> Sequence[PodStory]:
+        """Return what is known of every pod, oldest pods first."""
+        return tuple(self._stories.values())
 
     def __len__(self) -> int:
         return len(self._stories)
