@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import orjson
 
+from schedlab.api.views.core import Node
 from schedlab.client.effects import CallEffect, CallOutcome
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.scheduler.config import types as config
@@ -33,11 +34,15 @@ MAX_EXTENDER_PRIORITY: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class FilterResult:
-    """Nodes an extender leaves, in its order, and those it turned down with its words."""
+    """Nodes an extender leaves, in its order, and those it turned down with its words.
+
+    `objects` are the nodes as the extender sent them back, None when it sent names.
+    """
 
     nodes: tuple[str, ...]
     failed: Mapping[str, str]
     failed_and_unresolvable: Mapping[str, str]
+    objects: tuple[Node, ...] | None = None
 
 
 class HTTPExtender:
@@ -83,6 +88,7 @@ class HTTPExtender:
         names = result.get("NodeNames")
         nodes = result.get("Nodes")
         left: tuple[str, ...] = ()
+        objects: tuple[Node, ...] | None = None
         if self.settings.node_cache_capable and names is not None:
             known = dict.fromkeys(asked)
             for name in names:
@@ -93,8 +99,14 @@ class HTTPExtender:
                     )
             left = tuple(names)
         elif nodes is not None:
-            left = tuple(node.get("metadata", {}).get("name", "") for node in nodes.get("items") or ())
-        return FilterResult(left, result.get("FailedNodes") or {}, result.get("FailedAndUnresolvableNodes") or {})
+            try:
+                objects = msgspec.convert(nodes.get("items") or (), tuple[Node, ...])
+            except msgspec.ValidationError as wrong:
+                return f"json: cannot read Nodes: {wrong}"
+            left = tuple(node.metadata.name for node in objects)
+        return FilterResult(
+            left, result.get("FailedNodes") or {}, result.get("FailedAndUnresolvableNodes") or {}, objects
+        )
 
     def prioritize_request(self, pod: PodInfo, nodes: Sequence[str]) -> ExtenderRequest:
         """Ask for a score of each node."""

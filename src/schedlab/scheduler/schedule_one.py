@@ -13,7 +13,7 @@ answers are read in the order of the extenders.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -31,7 +31,7 @@ from schedlab.scheduler.framework.record import (
     ScoreRecord,
 )
 from schedlab.scheduler.framework.status import Code, Status, is_success
-from schedlab.scheduler.framework.types import MAX_NODE_SCORE
+from schedlab.scheduler.framework.types import MAX_NODE_SCORE, NodeInfo
 from schedlab.scheduler.runtime.choice import SortedNodes, heap_root
 from schedlab.scheduler.runtime.diagnosis import ABSENT, EXTENDER, Diagnosis, FitError, NodeToStatusMap
 from schedlab.scheduler.runtime.errors import error_text
@@ -41,6 +41,7 @@ from schedlab.scheduler.runtime.scoring import ScoreFailure, Scores
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from schedlab.api.views.core import Node
     from schedlab.scheduler.framework.types import PodInfo
     from schedlab.scheduler.queue.queued_pod import QueuedPodInfo
     from schedlab.scheduler.runtime.framework import Framework, PostFilterAnswer
@@ -98,6 +99,8 @@ class Attempt:
         self._hint = ""
         self._signature: bytes | None = None
         self._filters: FilterRun | None = None
+        # Nodes as an extender sent them back, by row.
+        self._bare: dict[int, NodeInfo] = {}
 
     def run(self) -> Cycle:
         """Run the cycle."""
@@ -257,6 +260,7 @@ class Attempt:
         self, feasible: NDArray[np.int64], diagnosis: Diagnosis
     ) -> Generator[Requests, Answers, NDArray[np.int64] | Status]:
         names = self.table.names
+        self._bare = {}
         for extender in self.scheduler.extenders:
             if not len(feasible):
                 break
@@ -276,7 +280,17 @@ class Attempt:
                     self._fail(diagnosis, name, Status(Code.UNSCHEDULABLE, (text,)))
             rows = [self.table.row_of[name] for name in result.nodes if name in self.table.row_of]
             feasible = np.array(rows, np.int64)
+            if result.objects is not None:
+                self._strip(result.objects)
         return feasible
+
+    def _strip(self, nodes: Sequence[Node]) -> None:
+        """Go on with the nodes as the extender sent them: from here on upstream knows nothing of their pods."""
+        for node in nodes:
+            row = self.table.row_of.get(node.metadata.name)
+            if row is not None:
+                info = self._bare[row] = NodeInfo(node)
+                info.row = row
 
     def _fail(self, diagnosis: Diagnosis, name: str, status: Status) -> None:
         diagnosis.nodes.set(name, status)
@@ -298,7 +312,8 @@ class Attempt:
         status = framework.run_pre_score(self.state, self.pod, rows, None if record is None else record.pre_score)
         if status is not None:
             return status
-        scores = framework.run_score(self.state, self.pod, rows)
+        bare = [self._bare[row] for row in rows.tolist()] if self._bare else None
+        scores = framework.run_score(self.state, self.pod, rows, bare)
         if isinstance(scores, ScoreFailure):
             if record is not None:
                 self._record_scores(rows[:1], scores.scores, scores.scores.total, complete=False)

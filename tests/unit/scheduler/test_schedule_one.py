@@ -483,6 +483,20 @@ class TestExtenders:
         assert made.schedule(make_pod("p")) == ["n0"]
         assert last(made).extender_calls[0].error
 
+    @pytest.mark.parametrize("capable", [True, False])
+    def test_nodes_that_an_extender_sends_back_have_no_pods_when_scored(self, capable: bool) -> None:  # noqa: FBT001
+        def answer(_: str, body: Any) -> Any:
+            return {"NodeNames": body["NodeNames"], "Nodes": body["Nodes"]}
+
+        made = self.extended(answer, filterVerb="filter", nodeCacheCapable=capable, nodes=2)
+        made.add(make_pod("big").node("n0").req(cpu="3"))
+        made.schedule(make_pod("p").req(cpu="500m"))
+
+        score = last(made).score
+        assert score is not None
+        fit = dict(zip(score.plugins, score.raw.tolist(), strict=True))["NodeResourcesFit"]
+        assert (fit[0] < fit[1]) is capable
+
     def test_ties_are_shuffled_once_an_extender_cares(self) -> None:
         made = self.extended(lambda _, body: {"NodeNames": body["NodeNames"]}, nodes=9, filterVerb="filter")
 

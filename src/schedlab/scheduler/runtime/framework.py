@@ -340,9 +340,11 @@ class Framework:
         """See scoring."""
         return run_pre_score(self.pre_score_plugins, state, pod, self.table, rows, record)
 
-    def run_score(self, state: CycleState, pod: PodInfo, rows: NDArray[np.int64]) -> Scores | ScoreFailure:
+    def run_score(
+        self, state: CycleState, pod: PodInfo, rows: NDArray[np.int64], infos: Sequence[NodeInfo] | None = None
+    ) -> Scores | ScoreFailure:
         """See scoring."""
-        return run_score(self.score_plugins, self.weights, state, pod, self.table, rows)
+        return run_score(self.score_plugins, self.weights, state, pod, self.table, rows, infos)
 
     # --- Reserving and permitting ---
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from schedlab.scheduler.framework.interface import CycleState
     from schedlab.scheduler.framework.node_table import NodeTable
-    from schedlab.scheduler.framework.types import PodInfo
+    from schedlab.scheduler.framework.types import NodeInfo, PodInfo
 
 
 @dataclass(slots=True)
@@ -78,15 +78,16 @@ def run_score(
     pod: PodInfo,
     table: NodeTable,
     rows: NDArray[np.int64],
+    infos: Sequence[NodeInfo] | None = None,
 ) -> Scores | ScoreFailure:
-    """Score `rows: int64[F]`; an error of any plugin fails the pod."""
+    """Score `rows: int64[F]`; an error of any plugin fails the pod. `infos` stand in for the table's own."""
     skip = state.skip_score
     active = [plugin for plugin in plugins if plugin.name not in skip]
     names = tuple(plugin.name for plugin in active)
     factors = tuple(weights[name] for name in names)
     raw = np.zeros((len(active), len(rows)), np.int64)
     for index, plugin in enumerate(active):
-        failure = _score(plugin, state, pod, table, rows, raw[index])
+        failure = _score(plugin, state, pod, table, rows, infos, raw[index])
         if failure is not None:
             text = f'running Score plugins: plugin "{plugin.name}" failed with: {error_text(failure)}'
             return _failed(text, names[: index + 1], factors[: index + 1], raw[: index + 1, :1])
@@ -114,18 +115,19 @@ def _score(
     pod: PodInfo,
     table: NodeTable,
     rows: NDArray[np.int64],
+    infos: Sequence[NodeInfo] | None,
     out: NDArray[np.int64],
 ) -> Status | None:
     try:
         array_form = getattr(plugin, "score_nodes", None)
-        if array_form is not None:
+        if array_form is not None and infos is None:
             scores = array_form(state, pod, table, rows)
             if isinstance(scores, Status):
                 return scores
             out[:] = scores
             return None
-        for at, row in enumerate(rows.tolist()):
-            score, status = plugin.score(state, pod, table.infos[row])
+        for at, info in enumerate(infos or [table.infos[row] for row in rows.tolist()]):
+            score, status = plugin.score(state, pod, info)
             if status is not None and status.code != Code.SUCCESS:
                 return status  # type: ignore[no-any-return]
             out[at] = score
