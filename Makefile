@@ -123,6 +123,7 @@ bench: $(VENV)/.installed-dev ## Measure speed (tests/perf)
 
 docs: $(VENV)/.installed-dev ## Write the generated pages of docs/reference
 	$(PY) -m tools.generate_reference
+	$(PY) -m tools.refresh_readme
 
 # --- Upkeep -----------------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from cyclopts import App
 import schedlab.cli
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.plugins import registry
+from schedlab.scheduler.runtime.plugin_lists import POINTS, takes_part
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 NOTE = "<!-- Written by `make docs` from the code; do not edit. -->\n\n"
@@ -65,13 +66,22 @@ def _plugins_page(entries: Mapping[str, PluginEntry]) -> str:
         text = inspect.getdoc(module) or ""
         cells = [
             f"`{name}`",
-            ", ".join(f"`{point}`" for point in entry.extension_points),
+            ", ".join(f"`{point}`" for point in _extension_points(entry)),
             text.split("\n\n")[0],
             _paragraph(text, "Mirrors"),
             _paragraph(text, "Differs"),
         ]
         rows.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
     return "\n".join(rows) + "\n"
+
+
+def _extension_points(entry: PluginEntry) -> list[str]:
+    """The points the plugin takes part in, in the order they are called."""
+    module = inspect.getmodule(entry.factory)
+    kinds = [
+        kind for kind in vars(module).values() if inspect.isclass(kind) and getattr(kind, "name", "") == entry.name
+    ]
+    return [point.name for point in POINTS if any(takes_part(kind, point.name) for kind in kinds)]
 
 
 def _paragraph(text: str, label: str) -> str:
