@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from schedlab.api.views import core, storage, workloads
+from schedlab.api.views import core, resource, storage, workloads
 from schedlab.api.views.meta import Metadata, View
 
 VIEWS: Final[dict[str, type[View]]] = {
@@ -24,6 +24,10 @@ VIEWS: Final[dict[str, type[View]]] = {
     "volumeattachments.storage.k8s.io": storage.VolumeAttachment,
     "poddisruptionbudgets.policy": workloads.PodDisruptionBudget,
     "priorityclasses.scheduling.k8s.io": workloads.PriorityClass,
+    "deviceclasses.resource.k8s.io": resource.DeviceClass,
+    "resourceclaims.resource.k8s.io": resource.ResourceClaim,
+    "resourceclaimtemplates.resource.k8s.io": resource.ResourceClaimTemplate,
+    "resourceslices.resource.k8s.io": resource.ResourceSlice,
 }
 
 
