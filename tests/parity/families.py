@@ -26,6 +26,22 @@ REQUIRED: Final = (
     "spread",
     "podaffinity",
     "gating",
+    "podrequests",
+    "declaredfeatures",
+    "nodeorder",
+    "sampling",
+    "config",
+    "configmixed",
+    "configdefaults",
+    "defaulting",
+    "nominated",
+    "preemption",
+    "preemptmixed",
+    "extender",
+    "batching",
+    "batchmixed",
+    "mixed",
+    "medium",
 )
 #: Those of the required ones that take long enough to be left to `make test-long`.
 LONG: Final[tuple[str, ...]] = ()

@@ -3,8 +3,9 @@
 The results go to a folder in the judge's format, one FAMILY.jsonl per family; the exit status is the judge's (0 equal,
 1 different, 2 nothing compared or bad input). A case that fails with an exception counts as different.
 
-Feature gates can be forced for every case, from the command line or by SCHEDLAB_PARITY_GATES, to show that an
-optimisation changes nothing: `--gate OpportunisticBatching=true`.
+Feature gates can be forced for every case, from the command line or by SCHEDLAB_PARITY_GATES
+(`--gate OpportunisticBatching=true`). `--arrays` and `--full` show that neither the array forms of dry runs nor records
+of every verdict change a decision.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ from tests.parity import families
 from tests.parity.case import features_of, run_case
 from tests.parity.families import PAIRS, Case, CorpusError
 from tests.parity.pairs import run_pair
+from tests.parity.world import Mode
 
-Job = tuple[str, int, Case, Mapping[str, bool]]
+Job = tuple[str, int, Case, Mode]
 
 _EQUAL_CASES: Final = re.compile(r"(\d+) of (\d+) cases equal")
 
@@ -39,9 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run and compare; return the exit status."""
     options = _parse(arguments)
     try:
-        forced = FeatureGates.parse(",".join(options.gate), location="--gate").overrides
+        gates = FeatureGates.parse(",".join(options.gate), location="--gate").overrides
+        mode = Mode(gates, arrays=options.arrays, full=options.full)
         with tempfile.TemporaryDirectory(prefix="parity-") as scratch:
-            return _run(options, forced, Path(scratch))
+            return _run(options, mode, Path(scratch))
     except (CorpusError, SchedlabError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 2
@@ -54,6 +57,8 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--family", action="append", default=[], help="only this family (repeatable)")
     parser.add_argument("--case", type=re.compile, help="only cases whose name matches this regular expression")
     parser.add_argument("--gate", action="append", default=_gates_from_environment(), help="force NAME=true or false")
+    parser.add_argument("--arrays", action="store_true", help="let preemption try all nodes at once")
+    parser.add_argument("--full", action="store_true", help="have every filter judge every node")
     parser.add_argument("--keep", type=Path, help="write the results to this folder and keep them")
     parser.add_argument("--show", type=int, default=3, help="how many differences of a family to print")
     parser.add_argument("--jobs", type=int, default=2, help="worker processes")
@@ -64,7 +69,7 @@ def _gates_from_environment() -> list[str]:
     return list(filter(None, [os.environ.get("SCHEDLAB_PARITY_GATES", "")]))
 
 
-def _run(options: argparse.Namespace, forced: Mapping[str, bool], scratch: Path) -> int:
+def _run(options: argparse.Namespace, mode: Mode, scratch: Path) -> int:
     if not options.judge.is_file():
         raise CorpusError(f"there is no judge {options.judge}")
     files = families.find(options.corpus, options.family)
@@ -76,7 +81,7 @@ def _run(options: argparse.Namespace, forced: Mapping[str, bool], scratch: Path)
     results = options.keep or scratch / "results"
     results.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    _write_results(cases, forced, results, options.jobs)
+    _write_results(cases, mode, results, options.jobs)
     sys.stdout.write(f"ran {sum(map(len, cases.values()))} cases in {time.monotonic() - began:.1f} s\n")
     return _judge(options.judge, corpus, results, list(cases), options.show)
 
@@ -96,8 +101,8 @@ def _select(cases: Mapping[str, list[Case]], pattern: re.Pattern[str], corpus: P
     return chosen
 
 
-def _write_results(cases: Mapping[str, list[Case]], forced: Mapping[str, bool], results: Path, jobs: int) -> None:
-    todo = [(family, index, case, forced) for family, lines in cases.items() for index, case in enumerate(lines)]
+def _write_results(cases: Mapping[str, list[Case]], mode: Mode, results: Path, jobs: int) -> None:
+    todo = [(family, index, case, mode) for family, lines in cases.items() for index, case in enumerate(lines)]
     lines: dict[str, list[str]] = {family: [] for family in cases}
     for (family, *_), line in zip(todo, _map(todo, jobs), strict=True):
         lines[family].append(line)
@@ -115,12 +120,12 @@ def _map(todo: Sequence[Job], jobs: int) -> Iterator[str]:
 
 def run_line(job: Job) -> str:
     """Return the judge's line of one case; what goes wrong is told on stderr and makes the case differ."""
-    family, index, case, forced = job
+    family, index, case, mode = job
     name = case.get("name", f"{family}/{index}")
     try:
         if family in PAIRS:
-            return json.dumps(run_pair(family, case, features_of(case, forced)))
-        return json.dumps({"name": name, "actual": run_case(case, forced)})
+            return json.dumps(run_pair(family, case, features_of(case, mode)))
+        return json.dumps({"name": name, "actual": run_case(case, mode)})
     except Exception:  # noqa: BLE001 - whatever it is, the other cases go on
         sys.stderr.write(f"{name} failed:\n{traceback.format_exc()}")
         failed: dict[str, Any] = {"crashed": traceback.format_exc(limit=-1)}

@@ -31,3 +31,12 @@ def test_family_is_equal(family: str) -> None:
     run = _run(places.CORPUS, "--family", family)
 
     assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("mode", ["--arrays", "--full"])
+@pytest.mark.parametrize("family", ["preemption", "preemptmixed", "configmixed"])
+def test_modes_change_no_decision(family: str, mode: str) -> None:
+    """Array forms of dry runs and records of every verdict leave every decision as it is."""
+    run = _run(places.CORPUS, "--family", family, mode)
+
+    assert run.returncode == 0, run.stdout + run.stderr

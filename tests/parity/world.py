@@ -110,10 +110,23 @@ class Traffic:
     victims: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """What may be varied without changing a decision, and gates that are forced.
+
+    arrays: nobody listens to single filter calls, so that preemption may try all nodes at once. full: every filter
+    judges every node for the record.
+    """
+
+    gates: Mapping[str, bool] = field(default_factory=dict)
+    arrays: bool = False
+    full: bool = False
+
+
 class World:
     """One case's cluster."""
 
-    def __init__(self, case: Case, features: FeatureGates) -> None:
+    def __init__(self, case: Case, features: FeatureGates, mode: Mode) -> None:
         """Make it and its objects; raises ConfigError."""
         self.options: Mapping[str, Any] = case.get("options") or {}
         self.step = 0
@@ -138,7 +151,8 @@ class World:
             listers=informers,
             features=features,
             observer=self.observer,
-            filter_tap=self.observer,
+            filter_tap=None if mode.arrays else self.observer,
+            full=mode.full,
         )
         for resource in self.scheduler.resources():
             informers.on_change(resource, self.scheduler.handle)
