@@ -35,6 +35,7 @@ from schedlab.apiserver.answers import (
 )
 from schedlab.apiserver.authentication import Authenticator, read_impersonation
 from schedlab.apiserver.authorization import Authorizer, BasicAuthorizer
+from schedlab.apiserver.containers import LogSource
 from schedlab.apiserver.discovery import Discovery
 from schedlab.apiserver.endpoints import Endpoints
 from schedlab.apiserver.health import Health
@@ -64,6 +65,11 @@ _FLOW_HEADERS: Final = (
 )
 _NO_STORE: Final = (b"cache-control", b"no-cache, private")
 _NO_SNIFF: Final = (b"x-content-type-options", b"nosniff")
+#: Resources whose use is warned of, whatever the verb.
+_DEPRECATED: Final = {
+    "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
+    "endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+}
 _BODILESS: Final = frozenset((204, 304))
 
 
@@ -90,6 +96,7 @@ class APIServer:
         settings: Settings | None = None,
         *,
         authorizer: Authorizer | None = None,
+        logs: LogSource | None = None,
     ) -> None:
         self._settings = Settings() if settings is None else settings
         self._clock = clock
@@ -101,7 +108,7 @@ class APIServer:
         self._reviews = ReviewHandlers(authenticator, self._authorizer, clock)
         self._reading = ReadHandlers(registry)
         writing = WriteHandlers(registry, self._reading)
-        self._subresources = SubresourceHandlers(registry)
+        self._subresources = SubresourceHandlers(registry, logs)
         self._handlers: dict[str, Handler] = {
             "get": self._reading.get,
             "list": self._reading.list_or_watch,
@@ -168,6 +175,8 @@ class APIServer:
         route = self._router.find(request)
         if route is None:
             return page_not_found()
+        if route.type.full_name in _DEPRECATED:
+            request.warnings.append(_DEPRECATED[route.type.full_name])
         handler = self._subresources.find(route) or self._handlers[route.verb]
         if self._reviews.answers(route):
             handler = self._reviews.create

@@ -58,15 +58,15 @@ def read_list_query(query: Query, *, watch: bool | None = None) -> ListQuery:
         return _NO_LIST_QUERY
     send = query.get("sendInitialEvents")
     options = ListQuery(
-        label_selector=_text(query, "labelSelector"),
-        field_selector=_text(query, "fieldSelector"),
-        watch=_flag(query, "watch") if watch is None else watch,
-        allow_watch_bookmarks=_flag(query, "allowWatchBookmarks"),
-        resource_version=_text(query, "resourceVersion"),
-        resource_version_match=_text(query, "resourceVersionMatch"),
-        timeout_s=_integer(query, "timeoutSeconds"),
-        limit=_integer(query, "limit") or 0,
-        continue_token=_text(query, "continue"),
+        label_selector=read_text(query, "labelSelector"),
+        field_selector=read_text(query, "fieldSelector"),
+        watch=read_flag(query, "watch") if watch is None else watch,
+        allow_watch_bookmarks=read_flag(query, "allowWatchBookmarks"),
+        resource_version=read_text(query, "resourceVersion"),
+        resource_version_match=read_text(query, "resourceVersionMatch"),
+        timeout_s=read_integer(query, "timeoutSeconds"),
+        limit=read_integer(query, "limit") or 0,
+        continue_token=read_text(query, "continue"),
         send_initial_events=None if send is None else to_bool(send[0]),
     )
     # Checked as upstream sees it: a watch from "" or "0" sends initial events as if it had asked for them.
@@ -114,7 +114,7 @@ def read_write_options(request: Request, kind: str, *, apply: bool = False) -> W
     """Read and check the options of a create, update or patch (`kind` names them); raises BadRequest, Invalid."""
     query = request.query
     errors: ErrorList = []
-    manager, validation = _text(query, "fieldManager"), _text(query, "fieldValidation")
+    manager, validation = read_text(query, "fieldManager"), read_text(query, "fieldValidation")
     force = query.get("force")
     if kind == "PatchOptions":
         if apply and not manager:
@@ -163,13 +163,13 @@ def _dry_run_errors(values: Sequence[str]) -> ErrorList:
 def read_delete_query(query: Query) -> dict[str, Any]:
     """Read DeleteOptions from the query, as a body would carry them; raises BadRequest."""
     found: dict[str, Any] = {}
-    grace = _integer(query, "gracePeriodSeconds")
+    grace = read_integer(query, "gracePeriodSeconds")
     if grace is not None:
         found["gracePeriodSeconds"] = grace
     if "orphanDependents" in query:
-        found["orphanDependents"] = _flag(query, "orphanDependents")
+        found["orphanDependents"] = read_flag(query, "orphanDependents")
     if "propagationPolicy" in query:
-        found["propagationPolicy"] = _text(query, "propagationPolicy")
+        found["propagationPolicy"] = read_text(query, "propagationPolicy")
     if "dryRun" in query:
         found["dryRun"] = list(query["dryRun"])
     return found
@@ -202,7 +202,7 @@ def to_delete_options(options: Mapping[str, Any], user: UserInfo) -> DeleteOptio
 
 def read_include_object(query: Query) -> str:
     """Read how much of the objects a Table carries: Metadata, Object or None; raises BadRequest."""
-    value = _text(query, "includeObject")
+    value = read_text(query, "includeObject")
     if value in ("", "Metadata", "Object", "None"):
         return value or "Metadata"
     error = field.invalid("includeObject", value, "must be 'Metadata', 'Object', 'None', or empty")
@@ -237,17 +237,20 @@ def _syntax(text: str, problem: str) -> BadRequest:
     return new_bad_request(f"strconv.ParseInt: parsing {gojson.quote(text)}: {problem}")
 
 
-def _text(query: Query, name: str) -> str:
+def read_text(query: Query, name: str) -> str:
+    """Read a parameter, empty when it is missing."""
     values = query.get(name)
     return values[0] if values else ""
 
 
-def _flag(query: Query, name: str) -> bool:
+def read_flag(query: Query, name: str) -> bool:
+    """Read a boolean parameter, false when it is missing."""
     values = query.get(name)
     return to_bool(values[0]) if values else False
 
 
-def _integer(query: Query, name: str) -> int | None:
+def read_integer(query: Query, name: str) -> int | None:
+    """Read a number; raises BadRequest."""
     values = query.get(name)
     return read_int64(values[0]) if values else None
 

@@ -115,7 +115,13 @@ class RunningServer:
         self._app = app
         self._socket = sock
         self._config = uvicorn.Config(
-            app, http=HTTPProtocol, ws="none", lifespan="off", loop="none", log_config=None, **_tls_settings(certificates)
+            app,
+            http=HTTPProtocol,
+            ws="none",
+            lifespan="off",
+            loop="none",
+            log_config=None,
+            **_tls_settings(certificates),
         )
         self._config.timeout_keep_alive = KEEP_ALIVE_S
         self._state = ServerState()

@@ -1,9 +1,8 @@
-"""Handlers of what lies below objects and is not a part of them: binding, logs, connections.
+"""Handlers of what lies below objects and is not a part of them: binding, eviction, logs, connections.
 
 `status` and its like are parts of the object; reading and writing them is `reading` and `writing` with a name.
 
-Mirrors: pkg/registry/core/pod/rest, pkg/registry/core/pod/storage (v1.36)
-Differs: simulated containers cannot be attached to.
+Mirrors: pkg/registry/core/pod/storage (v1.36). Differs: nothing.
 """
 
 from __future__ import annotations
@@ -12,9 +11,10 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
 from schedlab.api.object import Object
-from schedlab.apimachinery.errors import Status, StatusError, new_bad_request, new_status
+from schedlab.apimachinery.errors import Status
 from schedlab.apiserver import results
 from schedlab.apiserver.answers import Answer
+from schedlab.apiserver.containers import CONNECTIONS, ContainerHandlers, LogSource
 from schedlab.apiserver.durability import settle
 from schedlab.apiserver.negotiation import body_media_type
 from schedlab.apiserver.options import read_write_options
@@ -30,25 +30,26 @@ Order: TypeAlias = Callable[[str, Object, str, WriteOptions], Status]
 
 #: The collection that a binding can be sent to instead of the pod.
 BINDINGS: Final = "bindings"
-_CONNECTIONS: Final = ("attach", "exec", "portforward", "proxy")
 
 
 class SubresourceHandlers:
     """Answers requests for subresources that need more than the object itself."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, logs: LogSource | None = None) -> None:
         self._registry = registry
+        self._containers = ContainerHandlers(registry, logs)
         self._handlers: dict[tuple[str, str], SubresourceHandler] = {
             ("binding", "create"): self._bind,
             ("eviction", "create"): self._evict,
+            ("log", "get"): self._containers.log,
         }
 
     def find(self, route: Route) -> SubresourceHandler | None:
         """Return the handler of a subresource, None for those that are parts of their object."""
         if route.sub is None:
             return self._bind if route.type.full_name == BINDINGS else None
-        if route.sub.name in _CONNECTIONS:
-            return self._refuse_connection
+        if route.sub.name in CONNECTIONS:
+            return self._containers.connect
         return self._handlers.get((route.sub.name, route.verb))
 
     async def _bind(self, route: Route, request: Request) -> Answer:
@@ -71,10 +72,3 @@ class SubresourceHandlers:
         status = carry_out(name, decoded.object, request.info.namespace, options)
         await settle(self._registry, self._registry.revision)
         return results.status_answer({**status, "code": 201}, form, 201)
-
-    async def _refuse_connection(self, route: Route, request: Request) -> Answer:
-        assert route.sub is not None, "a connection goes to a subresource"
-        if "dryRun" in request.query:
-            raise new_bad_request("dryRun is not supported")
-        message = f"{route.sub.name} is not possible: the containers of a simulated cluster do not run"
-        raise StatusError(new_status("Failure", code=501, reason="NotImplemented", message=message))

@@ -12,7 +12,7 @@ from schedlab.apiserver.request import BODY_BYTES_MAX
 from tests.support.api_server import TOKEN, make_app
 from tests.support.asgi import Call, Response, answer
 
-POD = {
+POD: dict[str, Any] = {
     "apiVersion": "v1",
     "kind": "Pod",
     "metadata": {"name": "p"},
@@ -265,11 +265,50 @@ def test_binding_answers_with_a_status(server: Server) -> None:
     assert server.call("GET", "/api/v1/namespaces/default/pods/q").json["spec"]["nodeName"] == "n"
 
 
-def test_simulated_containers_cannot_be_entered(server: Server) -> None:
-    """Executing and its like are refused with a reason."""
-    answered = server.call("POST", "/api/v1/namespaces/default/pods/p/exec", query="command=ls")
+def test_containers_cannot_be_entered(server: Server) -> None:
+    """A connection is refused for the reason that kube-apiserver would find first, and for ours last."""
+    pods = "/api/v1/namespaces/default/pods"
+    server.call("POST", pods, {**POD, "metadata": {"name": "free"}})
+    server.call("POST", pods, {**POD, "metadata": {"name": "bound"}, "spec": {**POD["spec"], "nodeName": "n"}})
+    free, bound, wrong, nobody = (
+        server.call("POST", f"{pods}/{name}/exec", query=query)
+        for name, query in (("free", ""), ("bound", ""), ("bound", "container=x"), ("no", ""))
+    )
 
-    assert (answered.status, answered.json["reason"]) == (501, "NotImplemented")
+    assert (free.status, free.json["message"]) == (400, "pod free does not have a host assigned")
+    assert (bound.status, bound.json["reason"]) == (501, "NotImplemented")
+    assert wrong.json["message"] == "container x is not valid for pod bound"
+    assert nobody.status == 404
+
+
+LOGS = [
+    ("free", "", 204, ""),
+    ("bound", "", 200, ""),
+    ("bound", "container=x", 400, "container x is not valid for pod bound"),
+    ("two", "", 400, "a container name must be specified for pod two, choose one of: [a b]"),
+    ("bound", "tailLines=-1", 422, 'PodLogOptions "bound" is invalid: tailLines: Invalid value: -1: '),
+    ("bound", "limitBytes=0", 422, 'PodLogOptions "bound" is invalid: limitBytes: Invalid value: 0: '),
+    ("bound", "sinceSeconds=0", 422, 'PodLogOptions "bound" is invalid: sinceSeconds: Invalid value: 0: '),
+    ("bound", "tailLines=x", 400, "strconv.ParseInt"),
+]
+
+
+@pytest.mark.parametrize(("name", "query", "code", "message"), LOGS)
+def test_logs(server: Server, name: str, query: str, code: int, message: str) -> None:
+    """A pod that is nowhere has no log; simulated containers write nothing."""
+    pods = "/api/v1/namespaces/default/pods"
+    container = POD["spec"]["containers"][0]
+    specs: dict[str, Any] = {
+        "free": POD["spec"],
+        "bound": {**POD["spec"], "nodeName": "n"},
+        "two": {"containers": [{**container, "name": "a"}, {**container, "name": "b"}]},
+    }
+    server.call("POST", pods, {**POD, "metadata": {"name": name}, "spec": specs[name]})
+
+    answered = server.call("GET", f"{pods}/{name}/log", query=query)
+
+    assert answered.status == code
+    assert message in (answered.json["message"] if code >= 400 else answered.body.decode())
 
 
 def test_reviews(server: Server) -> None:
