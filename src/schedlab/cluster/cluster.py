@@ -27,7 +27,7 @@ from schedlab.kernel.randomness import RandomSource
 from schedlab.kubelet.heartbeats import Heartbeats
 from schedlab.kubelet.kubelet import Kubelet
 from schedlab.registry import Registry, bootstrap
-from schedlab.scheduler.config import default_configuration, load
+from schedlab.scheduler.config import ConfigError, default_configuration, load
 from schedlab.scheduler.scheduler import Scheduler
 from schedlab.store import Store
 
@@ -57,34 +57,40 @@ class Cluster:
     def __init__(
         self, clock: Clock, random: RandomSource, settings: ClusterSettings, caller: Caller | None = None
     ) -> None:
-        features = settings.feature_gates
-        config = (
-            default_configuration(features)
-            if settings.scheduler_config is None
-            else load(settings.scheduler_config, features, location=settings.scheduler_config_location)
-        )
         self.settings = settings
         self.clock = clock
         self.store = Store()
-        self.registry = Registry(self.store, clock, random.split("registry"), features)
+        self.registry = Registry(self.store, clock, random.split("registry"), settings.feature_gates)
         bootstrap(self.registry)
         self.informers = Informers(self.client("schedlab-informers"))
         self.log = DecisionLog()
-        self.scheduler = Scheduler(
-            config,
-            clock=clock,
-            random=random.split("scheduler"),
-            listers=self.informers,
-            features=features,
-            observer=self.log,
-            full=settings.full,
-        )
+        self.scheduler = self._new_scheduler(random.split("scheduler"))
         self.kubelet = Kubelet(self.informers, clock)
         heartbeats = Heartbeats(clock)
         self.registry.overlay("leases.coordination.k8s.io", heartbeats.lease)
         self.registry.overlay("nodes", heartbeats.node)
         self.engine = Engine(caller)
         self._add_parts()
+
+    def _new_scheduler(self, random: RandomSource) -> Scheduler:
+        settings = self.settings
+        features, location = settings.feature_gates, settings.scheduler_config_location
+        raw = settings.scheduler_config
+        config = default_configuration(features) if raw is None else load(raw, features, location=location)
+        try:
+            return Scheduler(
+                config,
+                clock=self.clock,
+                random=random,
+                listers=self.informers,
+                features=features,
+                observer=self.log,
+                full=settings.full,
+            )
+        except ConfigError as error:
+            # What is wrong with a profile shows only when its plugins are made, and they do not know the file.
+            error.location = error.location or location
+            raise
 
     def client(self, user_agent: str) -> InProcessClient:
         """Return a client of the cluster's API under that name."""

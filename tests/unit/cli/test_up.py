@@ -1,0 +1,120 @@
+"""`schedlab up` refuses what it cannot use before anything is started: exit 2, the place, what was found, a hint."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from schedlab import cli
+from schedlab.cli.up import bound_socket
+from schedlab.kernel.errors import SchedlabError
+
+CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+
+@pytest.fixture(autouse=True)
+def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCHEDLAB_HOME", str(tmp_path / "state"))
+
+
+def _refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    free = [word for option in ("--port", "--apiserver-port") if option not in arguments for word in (option, "0")]
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["up", *free, *arguments])
+    out, err = capsys.readouterr()
+    assert caught.value.code == 2
+    assert out == ""
+    assert err.startswith("error: ")
+    assert "Traceback" not in err
+    return err
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (f"{CONFIG}nonsense: 1\n", 'unknown field "nonsense"'),
+        (
+            f"{CONFIG}profiles:\n- plugins:\n    score:\n      enable: []\n",
+            'unknown field "profiles[0].plugins.score.enable"',
+        ),
+        (f"{CONFIG}parallelism: 0\nparallelism: 0\n", "parallelism"),
+        (f"{CONFIG}parallelism: -1\n", "parallelism: Invalid value: -1"),
+        ("apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n", "v1beta3"),
+        (f"{CONFIG}profiles:\n- plugins:\n    filter:\n      enabled: [{{name: NodeNumber}}]\n", "NodeNumber"),
+        ("profiles: [", "yaml"),
+        ("- a\n", "holds list, not a KubeSchedulerConfiguration"),
+        ("", "holds NoneType, not a KubeSchedulerConfiguration"),
+    ],
+    ids=["unknown field", "nested", "repeated key", "value", "version", "plugin", "syntax", "list", "empty"],
+)
+def test_scheduler_configuration_with_a_mistake(
+    text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "scheduler.yaml"
+    file.write_text(text)
+
+    err = _refused(capsys, "--config", str(file))
+
+    assert str(file) in err
+    assert words in err
+
+
+def test_configuration_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    err = _refused(capsys, "--config", "/no/such/file.yaml")
+
+    assert "/no/such/file.yaml: cannot be read: No such file or directory" in err
+    assert "hint: name a readable file with --config" in err
+
+
+def test_unknown_feature_gate_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    err = _refused(capsys, "--feature-gates", "OpportunisticBatchin=true")
+
+    assert "--feature-gates" in err
+    assert "OpportunisticBatching" in err
+
+
+@pytest.mark.parametrize(("option", "port"), [("--port", "70000"), ("--apiserver-port", "-1")])
+def test_number_that_is_no_port(option: str, port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    err = _refused(capsys, option, port)
+
+    assert f"{option}: {port} is no port" in err
+
+
+@pytest.mark.parametrize("option", ["--port", "--apiserver-port"])
+def test_port_in_use(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        err = _refused(capsys, option, str(port))
+
+    assert f"{option}: port {port} cannot be used: Address already in use" in err
+    assert f"hint: stop what uses it, or choose another port: {option} " in err
+
+
+def test_folder_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SCHEDLAB_HOME", str(tmp_path / "file"))
+
+    err = _refused(capsys)
+
+    assert "the folder cannot be written" in err
+    assert "SCHEDLAB_HOME" in err
+
+
+def test_negative_number_of_nodes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--nodes: -1 nodes cannot be made" in _refused(capsys, "--nodes", "-1")
+
+
+def test_sockets_are_bound_to_this_machine_only() -> None:
+    with bound_socket(0, "--port") as bound:
+        assert bound.getsockname()[0] == "127.0.0.1"
+
+
+def test_port_of_another_kind_is_refused() -> None:
+    with pytest.raises(SchedlabError, match="65536 is no port"):
+        bound_socket(65536, "--port")
