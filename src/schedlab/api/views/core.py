@@ -226,6 +226,7 @@ class AzureDisk(View):
 
     disk_name: str = ""
     disk_uri: str = field(name="diskURI", default="")
+    kind: str | None = None
 
 
 class AzureFile(View):

@@ -53,6 +53,7 @@ class VolumeZone:
     """The plugin."""
 
     name = "VolumeZone"
+    looks_at = "node"
 
     def __init__(self, _args: Any, handle: Handle) -> None:
         self._volumes = handle.listers.lister("persistentvolumes")
@@ -189,7 +190,10 @@ def _after_volume(_pod: PodInfo, old: PersistentVolume | None, new: PersistentVo
 
 def _has_topology(table: NodeTable) -> NDArray[np.bool_]:
     """Return bool[N]: the nodes with any label of a zone or region."""
-    return np.logical_or.reduce([table.label(key).ids >= 0 for key in _TOPOLOGY_LABELS])
+    mask = np.zeros(len(table), np.bool_)
+    for key in _TOPOLOGY_LABELS:
+        mask |= table.label(key).ids >= 0
+    return mask
 
 
 def _matching(table: NodeTable, topology: Topology) -> NDArray[np.bool_]:
@@ -198,7 +202,8 @@ def _matching(table: NodeTable, topology: Topology) -> NDArray[np.bool_]:
     by_own = np.isin(own.ids, [own.values.find(value) for value in topology.values])
     by_stable = np.isin(stable.ids, [stable.values.find(value) for value in topology.values])
     # Values no node has are ABSENT, and so are nodes without the label: those count as no match.
-    return np.where(own.ids >= 0, by_own, by_stable & (stable.ids >= 0))
+    matched: NDArray[np.bool_] = np.where(own.ids >= 0, by_own, by_stable & (stable.ids >= 0))
+    return matched
 
 
 ENTRY: Final = PluginEntry(VolumeZone.name, VolumeZone)

@@ -1,4 +1,4 @@
-"""VolumeBinding: finds, assumes and binds the volumes of a pod's claims."""
+"""VolumeBinding: the pod's claims, finding volumes for them, binding them, and the plugin that puts it together."""
 
 from schedlab.scheduler.plugins.volume_binding.plugin import ENTRY, VolumeBinding
 
