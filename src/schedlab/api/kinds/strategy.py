@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from schedlab.api.object import Object, StoredObject
 from schedlab.apimachinery.features import FeatureGates
@@ -117,7 +117,7 @@ def keep_spec(new: Object, old: Object) -> None:
     keep(new, old, "spec")
 
 
-def keep(new: Object, old: Object, key: str) -> None:
+def keep(new: Object, old: Mapping[str, Any], key: str) -> None:
     """Undo a change of one field."""
     if key in old:
         new[key] = old[key]

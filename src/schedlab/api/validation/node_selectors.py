@@ -27,16 +27,17 @@ def validate_node_selector(selector: Mapping[str, Any], path: Path) -> ErrorList
     return errors
 
 
-def validate_term(term: Mapping[str, Any], path: Path) -> ErrorList:
+def validate_term(term: Mapping[str, Any], path: Path, *, any_value: bool = False) -> ErrorList:
+    """Check one term; `any_value` allows values that no label can have."""
     errors: ErrorList = []
     for i, requirement in enumerate(term.get("matchExpressions") or ()):
-        errors += _validate_expression(requirement, path.child("matchExpressions").index(i))
+        errors += _validate_expression(requirement, path.child("matchExpressions").index(i), any_value=any_value)
     for i, requirement in enumerate(term.get("matchFields") or ()):
         errors += _validate_field(requirement, path.child("matchFields").index(i))
     return errors
 
 
-def _validate_expression(requirement: Mapping[str, Any], path: Path) -> ErrorList:
+def _validate_expression(requirement: Mapping[str, Any], path: Path, *, any_value: bool) -> ErrorList:
     errors: ErrorList = []
     operator, values = requirement.get("operator", ""), requirement.get("values") or ()
     if operator in ("In", "NotIn"):
@@ -54,7 +55,7 @@ def _validate_expression(requirement: Mapping[str, Any], path: Path) -> ErrorLis
     else:
         errors.append(field.invalid(path.child("operator"), operator, _BAD_OPERATOR))
     errors += names.validate_label_name(requirement.get("key", ""), path.child("key"))
-    for i, value in enumerate(values):
+    for i, value in enumerate(() if any_value else values):
         found = names.check_label_value(value)
         errors += [
             field.invalid(path.child("values").index(i), value, text, "format=k8s-label-value") for text in found

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from schedlab.api.kinds.images import pull_policy
+from schedlab.api.kinds.pod.conversion import settle_pod, settle_template
 from schedlab.api.kinds.resource_lists import aggregate, allows_overcommit, is_huge_page, is_pod_level, round_up
 from schedlab.api.kinds.strategy import Context
 from schedlab.api.object import Object
@@ -22,6 +23,7 @@ _TOKEN_SECONDS: Final = 3600
 
 def default_pod(pod: Object, context: Context) -> None:
     """Fill in a pod."""
+    settle_pod(pod)
     spec = pod["spec"]
     for key in ("containers", "initContainers"):
         for container in spec.get(key) or ():
@@ -211,4 +213,5 @@ _VOLUME_DEFAULTS: Final[Mapping[str, Callable[[Object], None]]] = {
 
 def default_template(template: Object) -> None:
     """Fill in a pod template."""
+    settle_template(template)
     default_pod_spec(template["spec"])

@@ -1,6 +1,6 @@
 """What the API server makes of a pod before it is checked and stored.
 
-Mirrors: pkg/registry/core/pod/strategy.go, pkg/api/pod/util.go (DropDisabledPodFields) (v1.36)
+Mirrors: pkg/registry/core/pod/strategy.go (v1.36)
 Differs: AppArmor annotations are not copied into fields.
 """
 
@@ -12,12 +12,23 @@ from typing import Any, Final
 import msgspec
 
 from schedlab.api.kinds.conditions import set_condition
-from schedlab.api.kinds.strategy import Context, keep_spec, keep_status
+from schedlab.api.kinds.pod.disabled import drop_disabled, drop_disabled_status
+from schedlab.api.kinds.strategy import Context, keep, keep_spec, keep_status
 from schedlab.api.object import Object
 from schedlab.api.rules.qos import BEST_EFFORT, computed_qos_class
 from schedlab.api.views.core import Pod
 
 _RESOURCE_KEYS: Final = ("containers", "initContainers", "resources")
+#: What a subresource cannot change in metadata.
+_KEPT_METADATA: Final = (
+    "annotations",
+    "deletionTimestamp",
+    "finalizers",
+    "generation",
+    "labels",
+    "ownerReferences",
+    "selfLink",
+)
 
 
 def prepare_create(pod: Object, context: Context) -> None:
@@ -26,6 +37,7 @@ def prepare_create(pod: Object, context: Context) -> None:
     spec = pod["spec"]
     status: Object = {"phase": "Pending", "qosClass": _qos_class(spec, context)}
     pod["status"] = status
+    drop_disabled(spec, {}, context.features)
     if spec.get("schedulingGates"):
         condition = {
             "type": "PodScheduled",
@@ -80,14 +92,60 @@ def _merge(holder: Object, keys: Sequence[str], operator: str, labels: dict[str,
         selector["matchExpressions"] = [*selector.get("matchExpressions", ()), *added]
 
 
-def prepare_update(pod: Object, old: Object, _context: Context) -> None:
+def prepare_update(pod: Object, old: Object, context: Context) -> None:
     """Keep the status; count a change of the spec."""
     keep_status(pod, old)
+    drop_disabled(pod["spec"], old["spec"], context.features)
+    _count_change(pod, old)
+
+
+def _count_change(pod: Object, old: Object) -> None:
     if pod["spec"] != old["spec"]:
         pod["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
 
-def prepare_status_update(pod: Object, old: Object, _context: Context) -> None:
+def prepare_ephemeral_update(pod: Object, old: Object, context: Context) -> None:
+    """Keep all but the ephemeral containers."""
+    spec = dict(old["spec"])
+    keep(spec, pod["spec"], "ephemeralContainers")
+    _replace_spec(pod, spec, old, context)
+
+
+def _replace_spec(pod: Object, spec: Object, old: Object, context: Context) -> None:
+    pod["spec"] = spec
+    keep_status(pod, old)
+    for key in _KEPT_METADATA:
+        keep(pod["metadata"], old["metadata"], key)
+    drop_disabled(spec, old["spec"], context.features)
+    _count_change(pod, old)
+
+
+def prepare_resize(pod: Object, old: Object, context: Context) -> None:
+    """Keep all but the resources of containers; containers that were moved are for the checks to refuse."""
+    spec, before = pod["spec"], old["spec"]
+    lists = ("containers", "initContainers")
+    if any(len(spec.get(key) or ()) != len(before.get(key) or ()) for key in lists):
+        return
+    settled = dict(before)
+    for key in lists:
+        if key in before:
+            settled[key] = _resized(spec[key], before[key])
+    if context.features.enabled("InPlacePodLevelResourcesVerticalScaling"):
+        keep(settled, spec, "resources")
+    _replace_spec(pod, settled, old, context)
+
+
+def _resized(containers: Sequence[Object], old: Sequence[Object]) -> Sequence[Object]:
+    if any(container.get("name") != before.get("name") for container, before in zip(containers, old, strict=True)):
+        return containers
+    merged = [dict(before) for before in old]
+    for container, target in zip(containers, merged, strict=True):
+        for key in ("resources", "resizePolicy"):
+            keep(target, container, key)
+    return merged
+
+
+def prepare_status_update(pod: Object, old: Object, context: Context) -> None:
     """Keep the spec, the owners and what a writer of the status left out."""
     keep_spec(pod, old)
     metadata, before = pod["metadata"], old["metadata"]
@@ -101,6 +159,7 @@ def prepare_status_update(pod: Object, old: Object, _context: Context) -> None:
         if not status.get(key) and old_status.get(key):
             status[key] = old_status[key]
     _keep_observed_generations(status.get("conditions") or (), old_status.get("conditions") or ())
+    drop_disabled_status(status, old_status, context.features)
 
 
 def _keep_observed_generations(conditions: Sequence[Object], old: Sequence[Object]) -> None:

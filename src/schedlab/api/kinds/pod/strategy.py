@@ -6,14 +6,25 @@ Differs: nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
-from schedlab.api.kinds.plain import metadata_only, metadata_update
 from schedlab.api.kinds.pod.defaults import default_pod
-from schedlab.api.kinds.pod.preparation import prepare_create, prepare_status_update, prepare_update
-from schedlab.api.kinds.strategy import RESETS_STATUS, Strategy, UpdateStrategy
+from schedlab.api.kinds.pod.preparation import (
+    prepare_create,
+    prepare_ephemeral_update,
+    prepare_resize,
+    prepare_status_update,
+    prepare_update,
+)
+from schedlab.api.kinds.strategy import RESETS_STATUS, Context, Strategy, UpdateStrategy, ValidateUpdate
 from schedlab.api.object import Object, StoredObject
-from schedlab.apimachinery import names
+from schedlab.api.validation.pods.changes import validate_ephemeral_update, validate_pod_update
+from schedlab.api.validation.pods.resize import validate_resize
+from schedlab.api.validation.pods.rules import PodRules
+from schedlab.api.validation.pods.spec import validate_new_pod
+from schedlab.api.validation.pods.status import validate_status_update
+from schedlab.apimachinery.field import ErrorList
 from schedlab.apimachinery.field_selectors import FieldLabels
 
 _FINISHED: Final = ("Failed", "Succeeded")
@@ -42,13 +53,32 @@ def _field_values(pod: StoredObject) -> dict[str, str]:
     }
 
 
+def _rules(context: Context) -> PodRules:
+    return PodRules(context.features, is_pod=True)
+
+
+def _validate(pod: Object, context: Context) -> ErrorList:
+    return validate_new_pod(pod, _rules(context))
+
+
+def _checked_by(check: Callable[[Object, Object, PodRules], ErrorList]) -> ValidateUpdate:
+    def validate(new: Object, old: Object, context: Context) -> ErrorList:
+        return check(new, old, _rules(context))
+
+    return validate
+
+
 POD: Final = Strategy(
     resource="pods",
-    validate=metadata_only(names.name_is_dns_subdomain, namespaced=True),
-    update=UpdateStrategy(metadata_update, prepare_update, RESETS_STATUS),
+    validate=_validate,
+    update=UpdateStrategy(_checked_by(validate_pod_update), prepare_update, RESETS_STATUS),
     default=default_pod,
     prepare=prepare_create,
-    subresources={"status": UpdateStrategy(metadata_update, prepare_status_update, _RESETS)},
+    subresources={
+        "status": UpdateStrategy(_checked_by(validate_status_update), prepare_status_update, _RESETS),
+        "ephemeralcontainers": UpdateStrategy(_checked_by(validate_ephemeral_update), prepare_ephemeral_update),
+        "resize": UpdateStrategy(_checked_by(validate_resize), prepare_resize),
+    },
     grace_period=grace_period,
     returns_deleted=True,
     field_labels=FieldLabels(
