@@ -118,8 +118,8 @@ transcripts: $(TEST_ENV) ## Replay recorded API transcripts (CORPUS=dir [FAMILY=
 	@test -n "$(CORPUS)" || { echo 'usage: make transcripts CORPUS=dir [FAMILY="http-crud kubectl-get"]' >&2; exit 2; }
 	$(PY) -m tests.parity.transcripts --replayer "$(REPLAYER)" --corpus "$(CORPUS)" $(foreach family,$(FAMILY),--family $(family))
 
-bench: $(VENV)/.installed-dev ## Measure speed (tests/perf)
-	$(PYTEST) -q -s tests/perf
+bench: $(VENV)/.installed ## Measure speed: the basic load in batch (ARGS="5000 1000 2000")
+	$(PY) -m bench.basic $(ARGS)
 
 docs: $(VENV)/.installed-dev ## Write the generated pages of docs/reference
 	$(PY) -m tools.generate_reference
