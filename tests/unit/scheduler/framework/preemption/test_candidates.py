@@ -1,0 +1,50 @@
+"""The best candidate: budgets, then priorities, then numbers, then age decide."""
+
+import pytest
+
+from schedlab.scheduler.framework.interface import Victims
+from schedlab.scheduler.framework.preemption.candidates import best_candidates
+from schedlab.scheduler.framework.types import PodInfo
+from tests.unit.scheduler.plugins.little_cluster import make_pod
+
+NOW = 1_767_225_600_000_000_000
+
+
+def pod(priority: int, start: str = "01:00:00") -> PodInfo:
+    return make_pod("v", priority=priority, status={"startTime": f"2025-12-31T{start}Z"} if start else {})
+
+
+def victims(*pods: PodInfo, violations: int = 0) -> Victims:
+    return Victims(pods, violations)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "best"),
+    [
+        pytest.param({"a": victims(pod(1), violations=1), "b": victims(pod(9), pod(9))}, ["b"], id="keep budgets"),
+        pytest.param({"a": victims(pod(2)), "b": victims(pod(1), pod(1), pod(1))}, ["b"], id="lowest top priority"),
+        pytest.param({"a": victims(pod(3), pod(2)), "b": victims(pod(3), pod(1))}, ["b"], id="lowest sum"),
+        pytest.param(
+            {"a": victims(pod(-1)), "b": victims(pod(-1), pod(-1))}, ["a"], id="more pods are worse, even negative ones"
+        ),
+        pytest.param(
+            {"a": victims(pod(0), pod(-(2**31))), "b": victims(pod(0))}, ["b"], id="a pod of least priority is a pod"
+        ),
+        pytest.param(
+            {"a": victims(pod(1, "01:00:00")), "b": victims(pod(1, "02:00:00"))}, ["b"], id="who has run the shortest"
+        ),
+        pytest.param({"a": victims(pod(1, "")), "b": victims(pod(1, "02:00:00"))}, ["a"], id="who has not started"),
+        pytest.param(
+            {
+                "a": victims(pod(2, "02:00:00"), pod(1, "01:00:00")),
+                "b": victims(pod(2, "01:30:00"), pod(1, "09:00:00")),
+            },
+            ["a"],
+            id="only the age of the highest priority counts",
+        ),
+        pytest.param({"b": victims(pod(1)), "c": victims(pod(2)), "a": victims(pod(1))}, ["b", "a"], id="equals"),
+        pytest.param({}, [], id="nobody"),
+    ],
+)
+def test_best(candidates: dict[str, Victims], best: list[str]) -> None:
+    assert list(best_candidates(candidates, NOW)) == best

@@ -1,0 +1,54 @@
+"""The columns of placed pods follow pods and nodes."""
+
+import numpy as np
+
+from schedlab.scheduler.framework.preemption.placed_pods import NOT_STARTED, PlacedPods
+from tests.unit.scheduler.plugins.little_cluster import LittleCluster, make_node, make_pod
+
+
+def contents(cluster: LittleCluster, placed: PlacedPods) -> dict[str, tuple[str, int, int]]:
+    """Name of each pod, its node, priority and cpu."""
+    cpu = placed.requests[0].tolist()
+    return {
+        pod.name: (cluster.table.names[placed.row[slot]], int(placed.priority[slot]), cpu[slot])
+        for slot, pod in enumerate(placed.pods)
+    }
+
+
+def test_follows_changes() -> None:
+    """Pods come, change and go; nodes move and leave; resources appear."""
+    cluster = LittleCluster([make_node("n1"), make_node("n2"), make_node("n3")])
+    cluster.place(make_pod("p1", node="n1", priority=1, requests={"cpu": "1"}))
+    cluster.place(make_pod("p2", node="n2", priority=2, requests={"cpu": "2"}))
+    placed = PlacedPods.of(cluster.table)
+    cluster.place(make_pod("p3", node="n3", priority=3, requests={"cpu": "3", "example.com/x": "7"}))
+
+    assert contents(cluster, placed) == {"p1": ("n1", 1, 1000), "p2": ("n2", 2, 2000), "p3": ("n3", 3, 3000)}
+    assert placed.requests[cluster.table.resource_index("example.com/x")].tolist() == [0, 0, 7]
+
+    cluster.cache.remove_node(cluster.info("n1").node)
+    cluster.cache.set_node(make_node("n0"))
+    cluster.cache.update_pod(make_pod("p2", node="n2", priority=5))
+    cluster.cache.refresh()
+
+    assert contents(cluster, placed) == {"p2": ("n2", 5, 0), "p3": ("n3", 3, 3000)}
+
+    cluster.cache.remove_pod(make_pod("p2", node="n2"))
+    cluster.cache.set_node(make_node("n1"))
+    cluster.cache.set_node(make_node("n3", {"zone": "a"}))
+    cluster.cache.refresh()
+
+    assert contents(cluster, placed) == {"p3": ("n3", 3, 3000), "p1": ("n1", 1, 1000)}
+
+
+def test_grows() -> None:
+    """There is room for any number of pods, and every start is kept."""
+    cluster = LittleCluster([make_node("n1"), make_node("n2")])
+    placed = PlacedPods.of(cluster.table)
+    for number in range(200):
+        status = {"startTime": "2026-01-01T00:00:01Z"} if number % 2 else {}
+        cluster.place(make_pod(f"p{number}", node=f"n{1 + number % 2}", status=status, priority=number))
+
+    assert placed.priority.tolist() == list(range(200))
+    assert placed.row.tolist() == [0, 1] * 100
+    assert np.array_equal(placed.start == NOT_STARTED, np.arange(200) % 2 == 0)
