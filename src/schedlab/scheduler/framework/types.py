@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+import orjson
 from msgspec.structs import replace
 
 from schedlab.api.rules.ports import HostPort, conflicts, host_ports
 from schedlab.api.rules.requests import NonZeroRequest, non_zero_request, pod_requests
 from schedlab.api.rules.resource_names import is_scalar_resource
+from schedlab.api.rules.volumes import claim_name
 from schedlab.apimachinery.quantity import parse_milli, parse_value
 from schedlab.apimachinery.selectors import Selector, selector_from_view
 
@@ -204,14 +207,45 @@ class PodInfo:
 
     @cached_property
     def claim_keys(self) -> tuple[str, ...]:
-        """namespace/name of the persistent volume claims the pod mounts."""
-        names = []
-        for volume in self.pod.spec.volumes:
-            if volume.persistent_volume_claim is not None:
-                names.append(volume.persistent_volume_claim.claim_name)
-            elif volume.ephemeral is not None:
-                names.append(f"{self.name}-{volume.name}")
-        return tuple(f"{self.namespace}/{name}" for name in names)
+        """namespace/name of the persistent volume claims the pod mounts, those made for ephemeral volumes included."""
+        names = (claim_name(self.pod, volume) for volume in self.pod.spec.volumes)
+        return tuple(f"{self.namespace}/{name}" for name in names if name is not None)
+
+    @cached_property
+    def named_claim_keys(self) -> tuple[str, ...]:
+        """namespace/name of the persistent volume claims the pod names itself."""
+        sources = (volume.persistent_volume_claim for volume in self.pod.spec.volumes)
+        return tuple(f"{self.namespace}/{source.claim_name}" for source in sources if source is not None)
+
+    @cached_property
+    def volume_sources(self) -> tuple[str, ...]:
+        """The sources of all volumes but config maps and secrets, as JSON, in an order of their own."""
+        if not self.pod.spec.volumes:
+            return ()
+        # The typed view leaves out sources that do not constrain scheduling; pods without a stored object have no others.
+        sources: Iterable[dict[str, Any]] = (
+            (msgspec.to_builtins(volume) for volume in self.pod.spec.volumes)
+            if self.stored is None
+            else msgspec.json.decode(self.stored.json(), type=_WithVolumes).spec.volumes
+        )
+        texts = []
+        for source in sources:
+            source.pop("name", None)
+            if "configMap" not in source and "secret" not in source:
+                texts.append(orjson.dumps(source, option=orjson.OPT_SORT_KEYS).decode())
+        return tuple(sorted(texts))
+
+
+class _Volumes(msgspec.Struct):
+    """spec of a pod, of which only the volumes are decoded, with every field."""
+
+    volumes: list[dict[str, Any]] = []
+
+
+class _WithVolumes(msgspec.Struct):
+    """A pod, of which only the volumes are decoded."""
+
+    spec: _Volumes
 
 
 class HostPorts:
@@ -333,7 +367,7 @@ class NodeInfo:
         self.non_zero_memory += sign * memory
         if pod.host_ports:
             self.used_ports.change(pod, sign)
-        for claim in pod.claim_keys:
+        for claim in pod.named_claim_keys:
             left = self.claim_counts.get(claim, 0) + sign
             if left > 0:
                 self.claim_counts[claim] = left

@@ -105,7 +105,7 @@ class NodeVolumeLimits:
         return NodeStatuses.of([self._judge(cycle, pod.pod, node, node.pods if some else ()) for node, some in judged])
 
     def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
-        return ((signers.VOLUMES, signers.volumes_signature(pod)),), None
+        return ((signers.VOLUMES, pod.volume_sources),), None
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         add, delete = ActionType.ADD, ActionType.DELETE

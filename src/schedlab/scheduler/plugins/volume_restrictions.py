@@ -146,7 +146,7 @@ class VolumeRestrictions:
         return statuses
 
     def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
-        return ((signers.VOLUMES, signers.volumes_signature(pod)),), None
+        return ((signers.VOLUMES, pod.volume_sources),), None
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         claim_added = ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD)

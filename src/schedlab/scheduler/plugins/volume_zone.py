@@ -141,7 +141,7 @@ class VolumeZone:
         return unresolvable("PersistentVolume had no name")
 
     def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
-        return ((signers.VOLUMES, signers.volumes_signature(pod)),), None
+        return ((signers.VOLUMES, pod.volume_sources),), None
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         add, update = ActionType.ADD, ActionType.UPDATE

@@ -11,9 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-import msgspec
-import orjson
-
 from schedlab.api.rules.node_affinity import node_affinity_of
 
 if TYPE_CHECKING:
@@ -23,7 +20,6 @@ if TYPE_CHECKING:
         Pod,
         PreferredSchedulingTerm,
     )
-    from schedlab.scheduler.framework.types import PodInfo
 
 DYNAMIC_RESOURCES: Final = "v1.Pod.Spec.DynamicResources"
 IMAGE_NAMES: Final = "v1.Pod.Spec.CanonicalImageNames()"
@@ -65,25 +61,6 @@ def node_affinity_signature(pod: Pod) -> tuple[tuple[_Term, ...], tuple[tuple[in
         tuple(sorted(map(_term, required.node_selector_terms if required is not None else ()))),
         tuple(sorted(map(_weighted, affinity.preferred_during_scheduling_ignored_during_execution))),
     )
-
-
-def volumes_signature(pod: PodInfo) -> tuple[str, ...]:
-    """Return the sources of all volumes but config maps and secrets, in an order that does not depend on theirs."""
-    volumes = pod.pod.spec.volumes
-    if not volumes:
-        return ()
-    # The typed view leaves out sources that do not constrain scheduling; pods without a stored object have no others.
-    sources = (
-        [msgspec.to_builtins(volume) for volume in volumes]
-        if pod.stored is None
-        else [dict(volume) for volume in pod.stored.raw["spec"]["volumes"]]
-    )
-    texts = []
-    for source in sources:
-        source.pop("name", None)
-        if "configMap" not in source and "secret" not in source:
-            texts.append(orjson.dumps(source, option=orjson.OPT_SORT_KEYS).decode())
-    return tuple(sorted(texts))
 
 
 def _weighted(preferred: PreferredSchedulingTerm) -> tuple[int, _Term]:

@@ -2,12 +2,12 @@
 
     assume -> write volumes, one after the other -> write claims -> all bound? -> done
                               |                                        |  ^
-                           error: what is not                       no |  | a volume, claim, node or pod changed
+                           error: what is not                       no |  | a volume or claim changed, a second is over
                            written yet is restored                     wait, at most until the deadline
 
 Mirrors: AssumePodVolumes, RevertAssumedPodVolumes, BindPodVolumes and checkBindings in
 pkg/scheduler/framework/plugins/volumebinding/binder.go (v1.36).
-Differs: hears of changes instead of looking every second.
+Differs: looks at once and after changes, too, not only every second.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from schedlab.api.rules.volumes import (
     is_fully_bound,
 )
 from schedlab.client.protocol import Write
+from schedlab.kernel.clock import SECOND_NS
 from schedlab.scheduler.framework.events import EventResource
 from schedlab.scheduler.framework.interface import Work
 from schedlab.scheduler.framework.status import Status, error
@@ -46,10 +47,8 @@ CLAIMS: Final = "persistentvolumeclaims"
 _WAIT_FOR: Final = (
     EventResource.PERSISTENT_VOLUME,
     EventResource.PERSISTENT_VOLUME_CLAIM,
-    EventResource.NODE,
-    EventResource.POD,
-    EventResource.CSI_NODE,
 )
+_LOOK_EVERY_NS: Final = SECOND_NS
 _TIMED_OUT: Final = "context deadline exceeded"
 
 
@@ -104,6 +103,10 @@ class Progress:
         """Whether only waiting is left."""
         return len(self.revisions) == len(self.volumes.static) + len(self.volumes.provisions)
 
+    def until(self, deadline_ns: int) -> Progress:
+        """Return the same, to be given up at a time."""
+        return replace(self, deadline_ns=deadline_ns)
+
 
 def next_write(storage: Storage, progress: Progress) -> Work:
     """Return the next write: volumes before claims."""
@@ -157,9 +160,15 @@ def _body(stored: StoredObject | None, view: PersistentVolume | PersistentVolume
 # --- Until the controller is done ---
 
 
-def wait_work(progress: Progress, deadline_ns: int) -> Work:
-    """Return the work of waiting for a change that may end the binding."""
-    return Work(wait_for=_WAIT_FOR, deadline_ns=deadline_ns, note=replace(progress, deadline_ns=deadline_ns))
+def wait_on(progress: Progress, waiting: Work | None, now_ns: int) -> Work:
+    """Return the work of waiting for the next change or the next look; the same work as long as its time has not come.
+
+    Volumes and claims end most bindings. A node or a pod that goes is noticed at the next look, or every pod of the
+    cluster would wake every binding.
+    """
+    if waiting is not None and waiting.deadline_ns is not None and now_ns < waiting.deadline_ns:
+        return waiting
+    return Work(wait_for=_WAIT_FOR, deadline_ns=min(progress.deadline_ns, now_ns + _LOOK_EVERY_NS), note=progress)
 
 
 def check_bindings(storage: Storage, progress: Progress, now_ns: int) -> bool | Status:

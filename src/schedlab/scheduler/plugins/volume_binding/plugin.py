@@ -180,19 +180,19 @@ class VolumeBinding:
     def _go_on(self, progress: binding.Progress) -> Status | Work | None:
         if not progress.is_written:
             return binding.next_write(self._storage, progress)
-        waiting = binding.wait_work(progress, self._handle.clock.now_ns() + self._timeout_ns)
-        return self._check(waiting.note, waiting)
+        return self._check(progress.until(self._handle.clock.now_ns() + self._timeout_ns), None)
 
-    def _check(self, progress: binding.Progress, waiting: Work) -> Status | Work | None:
-        verdict = binding.check_bindings(self._storage, progress, self._handle.clock.now_ns())
+    def _check(self, progress: binding.Progress, waiting: Work | None) -> Status | Work | None:
+        now_ns = self._handle.clock.now_ns()
+        verdict = binding.check_bindings(self._storage, progress, now_ns)
         if isinstance(verdict, Status):
             return verdict
-        return None if verdict else waiting
+        return None if verdict else binding.wait_on(progress, waiting, now_ns)
 
     # --- Queueing and batching ---
 
     def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
-        return ((signers.VOLUMES, signers.volumes_signature(pod)),), None
+        return ((signers.VOLUMES, pod.volume_sources),), None
 
     def events_to_register(self) -> Sequence[ClusterEventWithHint]:
         add, update = ActionType.ADD, ActionType.UPDATE
