@@ -23,10 +23,15 @@ from tests.unit.scheduler.plugins.little_cluster import FakeListers, LittleClust
 
 GPU = "example.com/gpu"
 NAMES = ("n0", "n1", "n2", "n3")
-# The last two are the present, and after it.
-STARTS = (None, "2025-12-31T00:00:01Z", "2025-12-31T00:00:02Z", "2026-01-01T00:00:00Z", "2026-01-01T00:00:09Z")
-
-APPS = ({"app": "a"}, {"app": "b"}, {})
+# Before the present, the present, and after it.
+STARTS = (
+    None,
+    None,
+    *(f"2025-12-31T00:00:{second:02}Z" for second in range(20)),
+    "2026-01-01T00:00:00Z",
+    *(f"2026-01-01T00:00:{second:02}Z" for second in range(5, 10)),
+)
+APPS: tuple[dict[str, str], ...] = ({"app": "a"}, {"app": "b"}, {})
 
 
 def amounts(dice: Random) -> dict[str, str]:
