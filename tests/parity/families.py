@@ -40,11 +40,14 @@ REQUIRED: Final = (
     "extender",
     "batching",
     "batchmixed",
+    "volrestrict",
+    "volbinding",
+    "volzone",
+    "vollimits",
+    "volmixed",
     "mixed",
     "medium",
 )
-#: Those of the required ones that take long enough to be left to `make test-long`.
-LONG: Final[tuple[str, ...]] = ()
 
 _SUFFIX: Final = ".jsonl.gz"
 
