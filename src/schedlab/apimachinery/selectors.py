@@ -116,7 +116,7 @@ class Selector:
 
     def __init__(self, requirements: Sequence[Requirement] = ()) -> None:
         self.requirements: Final = tuple(sorted(requirements, key=lambda requirement: requirement.key))
-        self._hash = hash(self.requirements)
+        self._hash: int | None = None
         # Most selectors only ask for equality, which needs no call per requirement.
         self._equal = tuple((r.key, r.values[0]) for r in self.requirements if _asks_for_one_value(r))
         self._others = tuple(r for r in self.requirements if not _asks_for_one_value(r))
@@ -157,6 +157,8 @@ class Selector:
         return self.requirements == other.requirements and self.is_empty == other.is_empty
 
     def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(self.requirements)
         return self._hash
 
 

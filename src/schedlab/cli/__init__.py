@@ -14,6 +14,8 @@ from cyclopts import App, CycloptsError
 from schedlab import __version__
 from schedlab.kernel.errors import SchedlabError
 
+__all__ = ["app", "main"]
+
 app = App(
     name="schedlab",
     help="A simulated Kubernetes cluster for understanding and testing scheduling.",

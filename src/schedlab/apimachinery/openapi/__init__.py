@@ -7,4 +7,6 @@
 Mirrors: k8s.io/kube-openapi/pkg/{builder,builder3,handler3}, k8s.io/apiserver/pkg/endpoints (v1.36)
 """
 
-from schedlab.apimachinery.openapi.documents import OpenAPI as OpenAPI
+from schedlab.apimachinery.openapi.documents import OpenAPI
+
+__all__ = ["OpenAPI"]
