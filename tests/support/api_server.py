@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -93,7 +94,7 @@ class Process:
 async def _serve(folder: Path) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
-    certificates: Certificates = ensure_certificates(folder / "pki")
+    certificates: Certificates = ensure_certificates(folder / "pki", datetime.now(tz=UTC))
     settings = Settings(f"127.0.0.1:{port}", frozenset(("127.0.0.1", "localhost", "::1")))
     app, _registry = make_app(settings=settings)
     server = RunningServer(app, listener, certificates)

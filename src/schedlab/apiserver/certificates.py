@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from typing import Final
@@ -65,22 +65,19 @@ class Certificates:
     admin: Pair
 
 
-def ensure_certificates(
-    folder: Path, names: Sequence[str] = SERVING_NAMES, now: datetime | None = None
-) -> Certificates:
+def ensure_certificates(folder: Path, now: datetime, names: Sequence[str] = SERVING_NAMES) -> Certificates:
     """Return the certificates in a folder, after making those that are missing, expired or too narrow.
 
     `names` are the DNS names and addresses of the server. Raises SchedlabError when the folder cannot be used.
     """
-    moment = datetime.now(tz=UTC) if now is None else now
     found = Certificates(_pair(folder, "ca"), _pair(folder, "apiserver"), _pair(folder, "admin"))
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        authority = _authority(found.ca, moment)
-        if not _usable(found.serving, authority, moment, names):
-            _issue(found.serving, authority, moment, _serving_subject(names))
-        if not _usable(found.admin, authority, moment):
-            _issue(found.admin, authority, moment, _admin_subject())
+        authority = _authority(found.ca, now)
+        if not _usable(found.serving, authority, now, names):
+            _issue(found.serving, authority, now, _serving_subject(names))
+        if not _usable(found.admin, authority, now):
+            _issue(found.admin, authority, now, _admin_subject())
     except (OSError, ValueError) as error:
         raise SchedlabError(
             f"the certificates cannot be read or made: {error}",

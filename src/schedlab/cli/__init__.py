@@ -4,51 +4,6 @@ Parses arguments, calls the layers below, prints data to stdout and everything e
 with exit code 2 and one hint, never with a traceback.
 """
 
-from __future__ import annotations
-
-import sys
-from collections.abc import Sequence
-
-from cyclopts import App, CycloptsError
-
-from schedlab import __version__
-from schedlab.kernel.errors import SchedlabError
+from schedlab.cli.application import app, main
 
 __all__ = ["app", "main"]
-
-app = App(
-    name="schedlab",
-    help="A simulated Kubernetes cluster for understanding and testing scheduling.",
-    version=f"schedlab {__version__}",
-)
-# Imported when asked for: `schedlab explain` must not wait for the server's imports.
-app.command("schedlab.cli.up:up", name="up")
-app.command("schedlab.cli.explain:explain", name="explain")
-app.command("schedlab.cli.env:env", name="env")
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 1 a server said no, 2 the input cannot be used, 130 interrupted."""
-    sys.exit(_run(arguments))
-
-
-def _run(arguments: Sequence[str] | None) -> int:
-    try:
-        result = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
-    except CycloptsError as error:
-        print(f"error: {_one_line(error)}", file=sys.stderr)
-        print("hint: schedlab --help lists the commands and their options", file=sys.stderr)
-        return 2
-    except SchedlabError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 0
-    return result if isinstance(result, int) else 0
-
-
-def _one_line(error: CycloptsError) -> str:
-    return " ".join(str(error).split())

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+from datetime import UTC, datetime
 
 from schedlab.apiserver.app import APIServer, Settings
 from schedlab.apiserver.authentication import Authenticator, UserInfo
@@ -37,7 +38,7 @@ class ServedCluster:
         self.cluster = Cluster(self._clock, entropy(), settings, self._caller)
         self.address = loopback_address(api)
         self.token = home.token()
-        certificates = ensure_certificates(home.pki)
+        certificates = ensure_certificates(home.pki, datetime.now(tz=UTC))
         self._authority = certificates.ca.certificate
         server = APIServer(
             self.cluster.registry,

@@ -20,10 +20,10 @@ def load(path: Path) -> x509.Certificate:
 
 def test_files_are_private_and_used_again(tmp_path: Path) -> None:
     """A second start finds what the first one made."""
-    first = ensure_certificates(tmp_path / "pki", now=NOW)
+    first = ensure_certificates(tmp_path / "pki", NOW)
     contents = {path: path.read_bytes() for path in (tmp_path / "pki").iterdir()}
 
-    assert ensure_certificates(tmp_path / "pki", now=NOW) == first
+    assert ensure_certificates(tmp_path / "pki", NOW) == first
     assert {path: path.read_bytes() for path in (tmp_path / "pki").iterdir()} == contents
     assert {path.stat().st_mode & 0o777 for path in contents} == {0o600}
     assert len(contents) == 6
@@ -31,7 +31,7 @@ def test_files_are_private_and_used_again(tmp_path: Path) -> None:
 
 def test_leaves_are_signed_by_the_ca(tmp_path: Path) -> None:
     """TLS accepts both leaves; the administrator's says who it is."""
-    found = ensure_certificates(tmp_path, now=NOW)
+    found = ensure_certificates(tmp_path, NOW)
     ca = load(found.ca.certificate)
 
     for pair in (found.serving, found.admin):
@@ -44,9 +44,9 @@ def test_leaves_are_signed_by_the_ca(tmp_path: Path) -> None:
 
 def test_serving_certificate_has_every_name(tmp_path: Path) -> None:
     """A server that is also called something else gets a certificate that says so."""
-    first = ensure_certificates(tmp_path, now=NOW)
+    first = ensure_certificates(tmp_path, NOW)
     serial = load(first.serving.certificate).serial_number
-    second = ensure_certificates(tmp_path, (*SERVING_NAMES, "example.com", "192.0.2.1"), now=NOW)
+    second = ensure_certificates(tmp_path, NOW, (*SERVING_NAMES, "example.com", "192.0.2.1"))
 
     extension = load(second.serving.certificate).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert load(second.serving.certificate).serial_number != serial
@@ -56,10 +56,10 @@ def test_serving_certificate_has_every_name(tmp_path: Path) -> None:
 
 def test_leaves_are_renewed_before_they_expire(tmp_path: Path) -> None:
     """A month before its end a leaf is made anew; the CA stays."""
-    first = ensure_certificates(tmp_path, now=NOW)
+    first = ensure_certificates(tmp_path, NOW)
     before = {pair.certificate: pair.certificate.read_bytes() for pair in (first.ca, first.serving, first.admin)}
 
-    ensure_certificates(tmp_path, now=NOW + timedelta(days=340))
+    ensure_certificates(tmp_path, NOW + timedelta(days=340))
 
     changed = {path for path, content in before.items() if path.read_bytes() != content}
     assert changed == {first.serving.certificate, first.admin.certificate}
@@ -67,21 +67,21 @@ def test_leaves_are_renewed_before_they_expire(tmp_path: Path) -> None:
 
 def test_leaves_of_another_ca_are_replaced(tmp_path: Path) -> None:
     """When the CA is gone, what it signed is of no use."""
-    first = ensure_certificates(tmp_path, now=NOW)
+    first = ensure_certificates(tmp_path, NOW)
     first.ca.certificate.unlink()
 
-    second = ensure_certificates(tmp_path, now=NOW)
+    second = ensure_certificates(tmp_path, NOW)
 
     load(second.serving.certificate).verify_directly_issued_by(load(second.ca.certificate))
 
 
 def test_damaged_files_are_named(tmp_path: Path) -> None:
     """What cannot be read is no reason to start with other keys; the message says where and what to do."""
-    found = ensure_certificates(tmp_path, now=NOW)
+    found = ensure_certificates(tmp_path, NOW)
     found.ca.certificate.write_text("nonsense")
 
     with pytest.raises(SchedlabError) as caught:
-        ensure_certificates(tmp_path, now=NOW)
+        ensure_certificates(tmp_path, NOW)
 
     assert str(tmp_path) in str(caught.value)
     assert "hint: " in str(caught.value)

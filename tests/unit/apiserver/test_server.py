@@ -6,6 +6,7 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def run(scenario: Callable[[Running], Awaitable[None]], folder: Path | None = No
     async def main() -> None:
         app, registry = make_app()
         listener = socket.create_server(("127.0.0.1", 0))
-        certificates = None if folder is None else ensure_certificates(folder)
+        certificates = None if folder is None else ensure_certificates(folder, datetime.now(tz=UTC))
         running = Running(RunningServer(app, listener, certificates), registry, listener.getsockname()[1], certificates)
         await running.server.start()
         try:

@@ -8,6 +8,7 @@ import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -93,7 +94,7 @@ def test_url_that_is_none_is_an_outcome() -> None:
 
 @pytest.fixture
 def certificates(tmp_path: Path) -> Certificates:
-    return ensure_certificates(tmp_path)
+    return ensure_certificates(tmp_path, datetime.now(tz=UTC))
 
 
 def _context(certificates: Certificates, *, client: bool = False) -> ssl.SSLContext:
@@ -112,7 +113,7 @@ def test_https_without_a_ca_is_trusted_unseen(certificates: Certificates) -> Non
 
 def test_https_is_checked_against_the_ca(certificates: Certificates, tmp_path: Path) -> None:
     data = base64.b64encode(Path(certificates.ca.certificate).read_bytes()).decode()
-    other = ensure_certificates(tmp_path / "other")
+    other = ensure_certificates(tmp_path / "other", datetime.now(tz=UTC))
     with _server(_context(certificates)) as port:
         good = post(_effect(port, scheme="https", tls=ExtenderTLSConfig(ca_data=data)))
         bad = post(_effect(port, scheme="https", tls=ExtenderTLSConfig(ca_file=str(other.ca.certificate))))
