@@ -33,6 +33,8 @@ _ONE_OF: Final = (Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.IN)
 _KEY: Final = "pod-index"
 
 Label = tuple[str, str]
+#: Namespace, whether terminating, labels by key.
+_ClassKey = tuple[str, bool, tuple[Label, ...]]
 T = TypeVar("T")
 
 
@@ -112,11 +114,18 @@ class PodQuery:
 class PodClass:
     """Pods that no query tells apart; nodes: number of such pods by node name, `queries` those that count them."""
 
-    namespace: str
+    key: _ClassKey
     labels: Mapping[str, str]
-    terminating: bool
     nodes: dict[str, int] = field(default_factory=dict)
     queries: list[_Counts] = field(default_factory=list)
+
+    @property
+    def namespace(self) -> str:
+        return self.key[0]
+
+    @property
+    def terminating(self) -> bool:
+        return self.key[1]
 
 
 @dataclass(slots=True, eq=False)
@@ -198,9 +207,6 @@ def change_count(nodes: dict[str, int], node_name: str, step: int) -> None:
         del nodes[node_name]
 
 
-_ClassKey = tuple[str, bool, tuple[Label, ...]]
-
-
 class PodIndex(PodGroups[_ClassKey]):
     """All pods on nodes, by class; a Column of the node table."""
 
@@ -233,7 +239,10 @@ class PodIndex(PodGroups[_ClassKey]):
 
     def _groups(self, pod: PodInfo) -> tuple[_ClassKey, ...]:
         terminating = pod.pod.metadata.deletion_timestamp is not None
-        return ((pod.namespace, terminating, tuple(sorted(pod.labels.items()))),)
+        key = (pod.namespace, terminating, tuple(sorted(pod.labels.items())))
+        known = self._classes.get(key)
+        # Pods of a class share one key, which may be as large as their labels.
+        return (key if known is None else known.key,)
 
     def _change(self, group: _ClassKey, node_name: str, step: int, row: int | None) -> None:
         kind = self._classes.get(group)
@@ -253,8 +262,8 @@ class PodIndex(PodGroups[_ClassKey]):
     # --- Classes ---
 
     def _add_class(self, key: _ClassKey) -> PodClass:
-        namespace, terminating, labels = key
-        kind = self._classes[key] = PodClass(namespace, dict(labels), terminating)
+        namespace, _, labels = key
+        kind = self._classes[key] = PodClass(key, dict(labels))
         for label in labels:
             self._by_label.setdefault(label, {})[kind] = None
         self._by_namespace.setdefault(namespace, {})[kind] = None

@@ -21,6 +21,7 @@ from schedlab.scheduler.framework.preemption.candidates import best_candidates
 from schedlab.scheduler.framework.preemption.dry_run import DryRun, Preemptor, collect
 from schedlab.scheduler.framework.preemption.dry_run_nodes import dry_run_nodes
 from schedlab.scheduler.framework.preemption.executor import DISRUPTION_TARGET, PODS, PREEMPTION_BY_SCHEDULER, Executor
+from schedlab.scheduler.framework.preemption.placed_pods import PlacedPods
 from schedlab.scheduler.framework.record import PREEMPTION_RECORD, CandidateRecord, PreemptionRecord
 from schedlab.scheduler.framework.status import Code, Status, error, unschedulable
 from schedlab.scheduler.framework.types import NodeInfo, PodInfo
@@ -56,6 +57,8 @@ class Evaluator:
         self._executor = executor
         self._percentage = percentage
         self._absolute = absolute
+        # From the start, when there are few pods, lest the first dry run takes long.
+        PlacedPods.of(handle.table)
 
     def preempt(self, state: CycleState, pod: PodInfo, statuses: NodeToStatus) -> Answer:
         """Find a node and victims for a pod that fits nowhere."""

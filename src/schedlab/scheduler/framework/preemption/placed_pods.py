@@ -1,10 +1,11 @@
-"""The pods on nodes as columns, for dry runs on many nodes at once. Made when preemption is first needed, then kept.
+"""The pods on nodes as columns, for dry runs on many nodes at once.
 
 Differs: upstream walks over the pods of each node.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -35,9 +36,9 @@ class PlacedPods:
         self._table = table
         self.pods: list[PodInfo] = []
         self._slot_of: dict[str, int] = {}
-        self._rows: NDArray[np.int64] = np.zeros(_CAPACITY_MIN, np.int64)
-        self._priorities: NDArray[np.int64] = np.zeros(_CAPACITY_MIN, np.int64)
-        self._starts: NDArray[np.int64] = np.zeros(_CAPACITY_MIN, np.int64)
+        self._on_node: dict[str, dict[str, None]] = {}
+        # int64[3, capacity]: row, priority, start.
+        self._numbers: NDArray[np.int64] = np.zeros((3, _CAPACITY_MIN), np.int64)
         self._requests: NDArray[np.int64] = np.zeros((len(table.resource_names), _CAPACITY_MIN), np.int64)
 
     @classmethod
@@ -47,15 +48,15 @@ class PlacedPods:
 
     @property
     def row(self) -> NDArray[np.int64]:
-        return self._rows[: len(self.pods)]
+        return self._numbers[0, : len(self.pods)]
 
     @property
     def priority(self) -> NDArray[np.int64]:
-        return self._priorities[: len(self.pods)]
+        return self._numbers[1, : len(self.pods)]
 
     @property
     def start(self) -> NDArray[np.int64]:
-        return self._starts[: len(self.pods)]
+        return self._numbers[2, : len(self.pods)]
 
     @property
     def requests(self) -> NDArray[np.int64]:
@@ -64,58 +65,61 @@ class PlacedPods:
 
     def reorder(self, old_rows: NDArray[np.int64]) -> None:
         """See Column."""
-        if not self.pods:
-            return
-        moved = np.full(max(int(self.row.max()), int(old_rows.max(initial=0))) + 1, -1, np.int64)
-        moved[old_rows[old_rows >= 0]] = np.flatnonzero(old_rows >= 0)
-        self._rows[: len(self.pods)] = moved[self.row]
-        for uid in [self.pods[slot].uid for slot in np.flatnonzero(self.row < 0)]:
-            self._drop(uid)
+        for name in [name for name in self._on_node if name not in self._table.row_of]:
+            for uid in self._on_node.pop(name):
+                self._drop(uid)
+        if self.pods:
+            moved = np.full(int(old_rows.max()) + 1, -1, np.int64)
+            moved[old_rows[old_rows >= 0]] = np.flatnonzero(old_rows >= 0)
+            self._numbers[0, : len(self.pods)] = moved[self.row]
 
     def set_node(self, row: int, info: NodeInfo) -> None:
         """See Column."""
-        for uid in [self.pods[slot].uid for slot in np.flatnonzero(self.row == row)]:
+        for uid in self._on_node.pop(info.name, ()):
             self._drop(uid)
-        for pod in info.pods:
-            self.add_pod(row, pod)
+        self._append(row, info.name, info.pods)
 
     def add_pod(self, row: int, pod: PodInfo) -> None:
         """See Column."""
-        slot = len(self.pods)
-        self._ensure(slot + 1)
-        self.pods.append(pod)
-        self._slot_of[pod.uid] = slot
-        started = start_ns(pod)
-        self._rows[slot] = row
-        self._priorities[slot] = pod.priority
-        self._starts[slot] = NOT_STARTED if started is None else started
-        self._requests[:, slot] = self._table.request_vector(pod.request)
+        self._append(row, self._table.names[row], (pod,))
 
-    def remove_pod(self, row: int, pod: PodInfo) -> None:  # noqa: ARG002 - the signature is Column's
+    def remove_pod(self, row: int, pod: PodInfo) -> None:
         """See Column."""
-        if pod.uid in self._slot_of:
+        there = self._on_node.get(self._table.names[row], {})
+        if pod.uid in there:
+            del there[pod.uid]
             self._drop(pod.uid)
+
+    def _append(self, row: int, node_name: str, pods: Sequence[PodInfo]) -> None:
+        first, end = len(self.pods), len(self.pods) + len(pods)
+        self._ensure(end)
+        self.pods.extend(pods)
+        uids = [pod.uid for pod in pods]
+        self._slot_of.update(zip(uids, range(first, end), strict=True))
+        self._on_node.setdefault(node_name, {}).update(dict.fromkeys(uids))
+        starts = (start_ns(pod) for pod in pods)
+        self._numbers[0, first:end] = row
+        self._numbers[1, first:end] = [pod.priority for pod in pods]
+        self._numbers[2, first:end] = [NOT_STARTED if start is None else start for start in starts]
+        for slot, pod in enumerate(pods, first):
+            self._requests[:, slot] = self._table.request_vector(pod.request)
 
     def _drop(self, uid: str) -> None:
         slot = self._slot_of.pop(uid)
         last = len(self.pods) - 1
         if slot != last:
-            for values in (self._rows, self._priorities, self._starts):
-                values[slot] = values[last]
+            self._numbers[:, slot] = self._numbers[:, last]
             self._requests[:, slot] = self._requests[:, last]
             self.pods[slot] = self.pods[last]
             self._slot_of[self.pods[slot].uid] = slot
         self.pods.pop()
 
     def _ensure(self, size: int) -> None:
-        """Make room for pods, and for resources that were not known before."""
+        """Make room for so many pods, and for resources that were not known before."""
         resources, capacity = self._requests.shape
-        more = max(capacity, _CAPACITY_MIN) if size > capacity else 0
+        more = max(size - capacity, capacity) if size > capacity else 0
         fresh = len(self._table.resource_names) - resources
         if more:
-            self._rows, self._priorities, self._starts = (
-                np.concatenate([values, np.zeros(more, np.int64)])
-                for values in (self._rows, self._priorities, self._starts)
-            )
+            self._numbers = np.pad(self._numbers, ((0, 0), (0, more)))
         if more or fresh:
             self._requests = np.pad(self._requests, ((0, fresh), (0, more)))

@@ -19,10 +19,11 @@ from schedlab.scheduler.framework.events import (
 )
 from schedlab.scheduler.framework.helpers.signers import LABELS
 from schedlab.scheduler.framework.interface import PluginEntry
+from schedlab.scheduler.framework.pod_index import PodIndex
 from schedlab.scheduler.framework.status import SKIP, NodeStatuses, Status, error, unresolvable, unschedulable
 from schedlab.scheduler.framework.types import AffinityTerm, PodInfo
 from schedlab.scheduler.plugins.inter_pod_affinity import filtering, scoring
-from schedlab.scheduler.plugins.inter_pod_affinity.terms import matches_all
+from schedlab.scheduler.plugins.inter_pod_affinity.terms import TermIndex, matches_all
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,6 +53,9 @@ class InterPodAffinity:
         self._hard_affinity_weight = args.hard_pod_affinity_weight or 0
         self._ignores_preferred_terms_of_others = args.ignore_preferred_terms_of_existing_pods
         self._namespaces = handle.listers.lister("namespaces")
+        # From the start, when there are few pods, lest the first cycle takes long.
+        PodIndex.of(handle.table)
+        TermIndex.of(handle.table)
 
     # --- Queue ---
 

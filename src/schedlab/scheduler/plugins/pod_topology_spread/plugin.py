@@ -19,6 +19,7 @@ from schedlab.scheduler.framework.events import (
     QueueingHint,
 )
 from schedlab.scheduler.framework.interface import PluginEntry
+from schedlab.scheduler.framework.pod_index import PodIndex
 from schedlab.scheduler.framework.status import SKIP, NodeStatuses, Status, error, unschedulable
 from schedlab.scheduler.plugins.pod_topology_spread import filtering, scoring
 from schedlab.scheduler.plugins.pod_topology_spread.constraints import (
@@ -70,6 +71,8 @@ class PodTopologySpread:
             SYSTEM_DEFAULTS if self._system_defaulted else args.default_constraints,
             merges_match_label_keys=handle.features.enabled("MatchLabelKeysInPodTopologySpread"),
         )
+        # From the start, when there are few pods, lest the first cycle takes long.
+        PodIndex.of(handle.table)
 
     # --- Queue ---
 
