@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
+
+import orjson
 
 Case = dict[str, Any]
 
@@ -72,13 +73,23 @@ def find(corpus: Path, wanted: Iterable[str]) -> dict[str, Path]:
     return {name: files[name] for name in chosen} if chosen else files
 
 
+def read_lines(path: Path) -> list[bytes]:
+    """Return the lines of a file, one case each."""
+    with gzip.open(path) as lines:
+        return [line for line in lines if line.strip()]
+
+
 def read(path: Path) -> list[Case]:
     """Return the cases of a file."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines if line.strip()]
+    return [orjson.loads(line) for line in read_lines(path)]
+
+
+def write_lines(path: Path, lines: Iterable[bytes]) -> None:
+    """Write lines as a file of their family."""
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.writelines(lines)
 
 
 def write(path: Path, cases: Iterable[Case]) -> None:
     """Write cases as a file of their family."""
-    with gzip.open(path, "wt", encoding="utf-8", compresslevel=1) as lines:
-        lines.writelines(f"{json.dumps(case)}\n" for case in cases)
+    write_lines(path, (orjson.dumps(case) + b"\n" for case in cases))

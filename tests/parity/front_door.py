@@ -36,12 +36,13 @@ class FrontDoor:
         self._clock = VirtualClock(now_ns)
         self._registry = Registry(self._store, self._clock, SeededRandom(1), features, admission=_ADMISSION)
         self._features = features
+        self._resources = self._registry.resources
         bootstrap(self._registry, namespaces=())
 
     def resource_of(self, manifest: Mapping[str, Any]) -> str:
         """Return the resource of a kind, named as kubectl names it."""
         group = manifest["apiVersion"].rpartition("/")[0] if "apiVersion" in manifest else None
-        for entry in self._registry.resources:
+        for entry in self._resources:
             if entry.kind == manifest["kind"] and group in {None, entry.group}:
                 return entry.full_name
         raise LookupError(f"no resource of kind {manifest['kind']} is served")

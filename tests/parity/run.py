@@ -11,7 +11,6 @@ of every verdict change a decision.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import subprocess
@@ -24,6 +23,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
+import orjson
+
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.kernel.errors import SchedlabError
 from tests.parity import families
@@ -32,7 +33,7 @@ from tests.parity.families import PAIRS, Case, CorpusError
 from tests.parity.pairs import run_pair
 from tests.parity.world import Mode
 
-Job = tuple[str, int, Case, Mode]
+Job = tuple[str, int, bytes, Mode]
 
 _EQUAL_CASES: Final = re.compile(r"(\d+) of (\d+) cases equal")
 
@@ -73,7 +74,7 @@ def _run(options: argparse.Namespace, mode: Mode, scratch: Path) -> int:
     if not options.judge.is_file():
         raise CorpusError(f"there is no judge {options.judge}")
     files = families.find(options.corpus, options.family)
-    cases = {name: families.read(path) for name, path in files.items()}
+    cases = {name: families.read_lines(path) for name, path in files.items()}
     corpus = options.corpus
     if options.case is not None:
         corpus = scratch / "corpus"
@@ -86,31 +87,31 @@ def _run(options: argparse.Namespace, mode: Mode, scratch: Path) -> int:
     return _judge(options.judge, corpus, results, list(cases), options.show)
 
 
-def _select(cases: Mapping[str, list[Case]], pattern: re.Pattern[str], corpus: Path) -> dict[str, list[Case]]:
+def _select(cases: Mapping[str, list[bytes]], pattern: re.Pattern[str], corpus: Path) -> dict[str, list[bytes]]:
     """Keep the cases whose names match, and make a corpus of them for the judge."""
     chosen = {}
     for family, lines in cases.items():
-        kept = [case for case in lines if pattern.search(case.get("name", ""))]
+        kept = [line for line in lines if pattern.search(orjson.loads(line).get("name", ""))]
         if kept:
             chosen[family] = kept
     if not chosen:
         raise CorpusError(f"no case's name matches {pattern.pattern}")
     corpus.mkdir()
     for family, lines in chosen.items():
-        families.write(corpus / f"{family}.jsonl.gz", lines)
+        families.write_lines(corpus / f"{family}.jsonl.gz", lines)
     return chosen
 
 
-def _write_results(cases: Mapping[str, list[Case]], mode: Mode, results: Path, jobs: int) -> None:
-    todo = [(family, index, case, mode) for family, lines in cases.items() for index, case in enumerate(lines)]
-    lines: dict[str, list[str]] = {family: [] for family in cases}
+def _write_results(cases: Mapping[str, list[bytes]], mode: Mode, results: Path, jobs: int) -> None:
+    todo = [(family, index, line, mode) for family, lines in cases.items() for index, line in enumerate(lines)]
+    results_of: dict[str, list[bytes]] = {family: [] for family in cases}
     for (family, *_), line in zip(todo, _map(todo, jobs), strict=True):
-        lines[family].append(line)
-    for family, written in lines.items():
-        (results / f"{family}.jsonl").write_text("".join(f"{line}\n" for line in written), encoding="utf-8")
+        results_of[family].append(line)
+    for family, written in results_of.items():
+        (results / f"{family}.jsonl").write_bytes(b"".join(line + b"\n" for line in written))
 
 
-def _map(todo: Sequence[Job], jobs: int) -> Iterator[str]:
+def _map(todo: Sequence[Job], jobs: int) -> Iterator[bytes]:
     if jobs <= 1:
         yield from map(run_line, todo)
         return
@@ -118,18 +119,19 @@ def _map(todo: Sequence[Job], jobs: int) -> Iterator[str]:
         yield from pool.map(run_line, todo, chunksize=max(1, min(8, len(todo) // (4 * jobs))))
 
 
-def run_line(job: Job) -> str:
+def run_line(job: Job) -> bytes:
     """Return the judge's line of one case; what goes wrong is told on stderr and makes the case differ."""
-    family, index, case, mode = job
+    family, index, line, mode = job
+    case: Case = orjson.loads(line)
     name = case.get("name", f"{family}/{index}")
     try:
         if family in PAIRS:
-            return json.dumps(run_pair(family, case, features_of(case, mode)))
-        return json.dumps({"name": name, "actual": run_case(case, mode)})
+            return orjson.dumps(run_pair(family, case, features_of(case, mode)))
+        return orjson.dumps({"name": name, "actual": run_case(case, mode)})
     except Exception:  # noqa: BLE001 - whatever it is, the other cases go on
         sys.stderr.write(f"{name} failed:\n{traceback.format_exc()}")
         failed: dict[str, Any] = {"crashed": traceback.format_exc(limit=-1)}
-        return json.dumps(failed if family in PAIRS else {"name": name, "actual": failed})
+        return orjson.dumps(failed if family in PAIRS else {"name": name, "actual": failed})
 
 
 def _judge(judge: Path, corpus: Path, results: Path, chosen: Sequence[str], show: int) -> int:
