@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from schedlab.scheduler import metrics
 from schedlab.scheduler.failure import handle_failure, reason_of
 from schedlab.scheduler.framework.interface import Work
+from schedlab.scheduler.framework.pod_status import status_patch
 from schedlab.scheduler.framework.record import BindingRecord, ExtenderCall
 from schedlab.scheduler.framework.status import Code, Status
-from schedlab.scheduler.pod_status import status_patch
 from schedlab.scheduler.queue.cluster_events import ASSIGNED_POD_DELETE
 from schedlab.scheduler.runtime.diagnosis import Diagnosis, FitError, NodeToStatusMap
 from schedlab.scheduler.runtime.errors import failure_of, wrapped

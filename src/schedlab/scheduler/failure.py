@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from schedlab.scheduler import metrics
 from schedlab.scheduler.events import cut_note
+from schedlab.scheduler.framework.pod_status import NewCondition, status_patch
 from schedlab.scheduler.framework.types import PodInfo
-from schedlab.scheduler.pod_status import NewCondition, status_patch
 
 if TYPE_CHECKING:
     from schedlab.scheduler.framework.record import CycleRecord

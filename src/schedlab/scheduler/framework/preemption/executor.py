@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from schedlab.apimachinery.errors import NotFound
 from schedlab.client.protocol import Outcome, Write
 from schedlab.scheduler.framework.interface import Work
-from schedlab.scheduler.pod_status import NewCondition, status_patch
+from schedlab.scheduler.framework.pod_status import NewCondition, status_patch
 
 if TYPE_CHECKING:
     from schedlab.scheduler.framework.interface import Handle

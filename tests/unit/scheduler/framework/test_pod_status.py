@@ -3,7 +3,7 @@
 from typing import Any
 
 from schedlab.kernel.clock import EPOCH_NS
-from schedlab.scheduler.pod_status import NewCondition, status_patch
+from schedlab.scheduler.framework.pod_status import NewCondition, status_patch
 from schedlab.testing.builders import make_pod
 
 OLD = {
