@@ -16,6 +16,7 @@ import orjson
 from schedlab.apimachinery.gvk import GroupVersion
 from schedlab.apimachinery.openapi import OpenAPI
 from schedlab.apimachinery.version import KUBERNETES_MAJOR, KUBERNETES_MINOR, KUBERNETES_VERSION
+from schedlab.apiserver import openapi_v2
 from schedlab.apiserver.answers import Answer, object_answer, page_not_found, text_answer
 from schedlab.apiserver.discovery import Discovery, aggregated_content_type, aggregated_version
 from schedlab.apiserver.health import CHECKS, Health
@@ -48,6 +49,7 @@ class Endpoints:
         self._discovery = discovery
         self._health = health
         self._openapi = OpenAPI(discovery.resources, KUBERNETES_VERSION)
+        self._openapi_v2_message: bytes | None = None
         self._exact: Mapping[str, Callable[[Request], Awaitable[Answer]]] = {
             "/": self._index,
             "/api": self._core,
@@ -145,8 +147,12 @@ class Endpoints:
         assert body is not None, f"{path} has a tag but no document"
         return Answer(200, body, headers=headers)
 
-    async def _openapi_v2(self, _request: Request) -> Answer:
-        return Answer(200, await asyncio.to_thread(lambda: self._openapi.v2))
+    async def _openapi_v2(self, request: Request) -> Answer:
+        if openapi_v2.ACCEPT not in request.accept:
+            return Answer(200, await asyncio.to_thread(lambda: self._openapi.v2))
+        if self._openapi_v2_message is None:
+            self._openapi_v2_message = await asyncio.to_thread(lambda: openapi_v2.encode_document(self._openapi.v2))
+        return Answer(200, self._openapi_v2_message, openapi_v2.MEDIA_TYPE)
 
     # --- the rest ----------------------------------------------------------------------------------------------------
 
