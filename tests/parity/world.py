@@ -141,6 +141,7 @@ class World:
         self._dice = Dice()
         self._registry = Registry(self.store, self.clock, self._names, features, admission=())
         self._client = InProcessClient(self._registry, "kube-scheduler")
+        self._created = 0
         self._written: dict[tuple[str, str], None] = {}
         self._ours: set[tuple[str, str]] = set()
         informers = Informers(self._client)
@@ -224,6 +225,7 @@ class World:
     def _store(self, resource: str, obj: Object, old: StoredObject | None) -> StoredObject:
         stored = StoredObject.encode(resource, obj, self.store.next_revision)
         if old is None:
+            self._created += 1
             self.store.create(stored)
         else:
             self.store.update(stored, old.revision)
@@ -370,8 +372,9 @@ class World:
     def _write_object(self, write: Write, key: str) -> Outcome:
         if write.verb == "create":
             assert isinstance(write.body, Mapping)
-            # Generated names count the revisions.
-            self._names.next_suffix = f"gen{self.store.revision - FIRST_REVISION}"
+            # Generated names count what was created.
+            self._created += 1
+            self._names.next_suffix = f"gen{self._created}"
             metadata = dict(write.body["metadata"])
             metadata.setdefault("name", metadata.get("generateName", "") + self._names.next_suffix)
             self._names.next_uid = uid_of(metadata)
