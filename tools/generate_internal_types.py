@@ -20,6 +20,7 @@ PACKAGES = {
     "apps": ("kubernetes/pkg/apis/apps", "api/apps/v1"),
 }
 ROOTS = (
+    "apps.DaemonSetUpdateStrategy",
     "apps.DeploymentStrategy",
     "apps.StatefulSetUpdateStrategy",
     "core.EphemeralContainer",
@@ -29,6 +30,7 @@ ROOTS = (
     "core.PersistentVolumeSource",
     "core.PodIP",
     "core.PodTemplateSpec",
+    "core.ScopeSelector",
     "core.ServicePort",
     "core.Taint",
     "core.VolumeNodeAffinity",

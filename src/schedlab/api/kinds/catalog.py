@@ -6,12 +6,17 @@ from collections.abc import Mapping
 from typing import Final
 
 from schedlab.api.kinds.configmap import CONFIG_MAP
+from schedlab.api.kinds.controllerrevision import CONTROLLER_REVISION
 from schedlab.api.kinds.csidriver import CSI_DRIVER
 from schedlab.api.kinds.csinode import CSI_NODE
 from schedlab.api.kinds.csistoragecapacity import CSI_STORAGE_CAPACITY
+from schedlab.api.kinds.daemonset import DAEMON_SET
+from schedlab.api.kinds.deployment import DEPLOYMENT
 from schedlab.api.kinds.deviceclass import DEVICE_CLASS
+from schedlab.api.kinds.endpoints import ENDPOINTS
 from schedlab.api.kinds.event import EVENT, EVENT_V1
 from schedlab.api.kinds.lease import LEASE
+from schedlab.api.kinds.limitrange import LIMIT_RANGE
 from schedlab.api.kinds.namespace import NAMESPACE
 from schedlab.api.kinds.node import NODE
 from schedlab.api.kinds.persistentvolume import PERSISTENT_VOLUME
@@ -23,6 +28,7 @@ from schedlab.api.kinds.priorityclass import PRIORITY_CLASS
 from schedlab.api.kinds.replicaset import REPLICA_SET
 from schedlab.api.kinds.replicationcontroller import REPLICATION_CONTROLLER
 from schedlab.api.kinds.resourceclaim import RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE
+from schedlab.api.kinds.resourcequota import RESOURCE_QUOTA
 from schedlab.api.kinds.resourceslice import RESOURCE_SLICE
 from schedlab.api.kinds.secret import SECRET
 from schedlab.api.kinds.service import SERVICE
@@ -34,13 +40,18 @@ from schedlab.api.kinds.volumeattachment import VOLUME_ATTACHMENT
 
 _STRATEGIES: Final = (
     CONFIG_MAP,
+    CONTROLLER_REVISION,
     CSI_DRIVER,
     CSI_NODE,
     CSI_STORAGE_CAPACITY,
+    DAEMON_SET,
+    DEPLOYMENT,
     DEVICE_CLASS,
+    ENDPOINTS,
     EVENT,
     EVENT_V1,
     LEASE,
+    LIMIT_RANGE,
     NAMESPACE,
     NODE,
     PERSISTENT_VOLUME,
@@ -49,10 +60,11 @@ _STRATEGIES: Final = (
     POD_DISRUPTION_BUDGET,
     POD_TEMPLATE,
     PRIORITY_CLASS,
-    REPLICA_SET,
     REPLICATION_CONTROLLER,
+    REPLICA_SET,
     RESOURCE_CLAIM,
     RESOURCE_CLAIM_TEMPLATE,
+    RESOURCE_QUOTA,
     RESOURCE_SLICE,
     SECRET,
     SERVICE,
