@@ -27,7 +27,11 @@ ABSENT: Final = -1
 
 
 class Column(Protocol):
-    """Something kept per node row. The table tells it of every change; it never looks for changes itself."""
+    """Something kept per node row. The table tells it of every change; it never looks for changes itself.
+
+    With a method `copy(table)` that returns an independent copy for a copy of the table, it goes along with it; without
+    one, it is made anew there when it is needed.
+    """
 
     def reorder(self, old_rows: NDArray[np.int64]) -> None:
         """Take the values of `old_rows: int64[N]` as the new rows; -1 marks a new row, filled by `set_node`."""
@@ -73,6 +77,12 @@ class Interner:
     def __len__(self) -> int:
         return len(self._ids)
 
+    def copy(self) -> Interner:
+        """Return an independent copy."""
+        other = Interner()
+        other._ids = dict(self._ids)
+        return other
+
 
 class LabelColumn:
     """One label key: ids: int32[N] of the values (ABSENT where a node has no such label)."""
@@ -96,6 +106,12 @@ class LabelColumn:
 
     def remove_pod(self, row: int, pod: PodInfo) -> None:
         """Labels of nodes do not depend on pods."""
+
+    def copy(self, _table: NodeTable) -> LabelColumn:
+        """See Column."""
+        other = LabelColumn(self.key)
+        other.values, other.ids = self.values.copy(), self.ids.copy()
+        return other
 
 
 C = TypeVar("C", bound=Column)
@@ -173,7 +189,7 @@ class NodeTable:
             self.set_node(self.infos[row])
 
     def copy(self, infos: Mapping[str, NodeInfo]) -> NodeTable:
-        """Return an independent copy over the copies of the infos, by name; columns of plugins are made anew."""
+        """Return an independent copy over the copies of the infos, by name."""
         other = NodeTable()
         other.names, other.row_of = list(self.names), dict(self.row_of)
         # A node that left since the last refresh has no copy of its own any more.
@@ -181,9 +197,12 @@ class NodeTable:
         other.resource_names, other._resource_index = list(self.resource_names), dict(self._resource_index)
         for attribute, _ in _BASE_COLUMNS:
             setattr(other, attribute, getattr(self, attribute).copy())
-        for value in self.taint_sets.values():
-            other.taint_sets.id_of(value)
+        other.taint_sets = self.taint_sets.copy()
         other._clock = self._clock
+        for key, column in self._columns.items():
+            copy = getattr(column, "copy", None)
+            if copy is not None:
+                other._columns[key] = copy(other)
         return other
 
     def select(self, rows: NDArray[np.int64]) -> NodeTable:

@@ -192,6 +192,9 @@ class PodGroups(ABC, Generic[G]):
         groups = self._on_node.get(name, {}).pop(pod.uid, ())
         self._change_all({pod.uid: groups}, name, -1, row)
 
+    def _nodes_copy(self) -> dict[str, dict[str, tuple[G, ...]]]:
+        return {name: dict(pods) for name, pods in self._on_node.items()}
+
     def _change_all(self, pods: Mapping[str, tuple[G, ...]], node_name: str, step: int, row: int | None) -> None:
         for groups in pods.values():
             for group in groups:
@@ -258,6 +261,19 @@ class PodIndex(PodGroups[_ClassKey]):
     def _reorder_arrays(self, old_rows: NDArray[np.int64]) -> None:
         for counts in self._counts.values():
             counts.per_node = cast("NDArray[np.int32]", take_rows(counts.per_node, old_rows, 0))
+
+    def copy(self, table: NodeTable) -> PodIndex:
+        """See Column."""
+        other = PodIndex(table, self._queries_max)
+        other._on_node = self._nodes_copy()
+        for key, kind in self._classes.items():
+            other._add_class(key).nodes = dict(kind.nodes)
+        for query, counts in self._counts.items():
+            copied = other._counts[query] = _Counts(query, counts.per_node.copy())
+            other._queries.add(query.guide.selector, copied)
+            for kind in counts.classes:
+                _link(other._classes[kind.key], copied)
+        return other
 
     # --- Classes ---
 

@@ -100,6 +100,26 @@ def test_counts_follow_nodes() -> None:
     assert index.per_node(app("web"))[cluster.table.row_of["n1"]] == 1
 
 
+def test_copy_goes_its_own_way() -> None:
+    """A copy of the table has the same counts; what happens there is not seen here, and the other way round."""
+    cluster = three_nodes()
+    here = PodIndex.of(cluster.table)
+    here.per_node(app("web"))
+    fork = cluster.cache.copy()
+    there = PodIndex.of(fork.table)
+    assert there is not here
+    assert there.per_node(app("web")).tolist() == [1, 0, 2]
+    fork.add_pod(make_pod("p6", {"app": "web"}, node="n2"))
+    fork.add_pod(make_pod("p7", {"app": "new"}, node="n2"))
+    cluster.cache.remove_pod(make_pod("p1", node="n1"))
+
+    assert there.per_node(app("web")).tolist() == [1, 1, 2]
+    assert there.per_node(app("new")).tolist() == [0, 1, 0]
+    assert there.per_node(app("db")).tolist() == [0, 0, 1]
+    assert here.per_node(app("web")).tolist() == [0, 0, 2]
+    assert here.per_node(app("new")).tolist() == [0, 0, 0]
+
+
 def test_queries_are_bounded() -> None:
     """The query that was not asked for the longest is dropped, and right again when it is asked for once more."""
     cluster = three_nodes()

@@ -90,6 +90,14 @@ class PlacedPods:
             del there[pod.uid]
             self._drop(pod.uid)
 
+    def copy(self, table: NodeTable) -> PlacedPods:
+        """See Column."""
+        other = PlacedPods(table)
+        other.pods, other._slot_of = list(self.pods), dict(self._slot_of)
+        other._on_node = {name: dict(uids) for name, uids in self._on_node.items()}
+        other._numbers, other._requests = self._numbers.copy(), self._requests.copy()
+        return other
+
     def _append(self, row: int, node_name: str, pods: Sequence[PodInfo]) -> None:
         first, end = len(self.pods), len(self.pods) + len(pods)
         self._ensure(end)

@@ -88,6 +88,22 @@ class TermIndex(PodGroups[_Group]):
         self._arrays[placed] = array
         return array
 
+    def copy(self, table: NodeTable) -> TermIndex:
+        """See Column."""
+        other = TermIndex(table, self._arrays_max)
+        other._on_node = self._nodes_copy()
+        for group, placed in self._terms.items():
+            other._add_term(group).nodes = dict(placed.nodes)
+        for placed, array in self._arrays.items():
+            other._arrays[other._terms[placed.kind, placed.term]] = array.copy()
+        return other
+
+    def _add_term(self, group: _Group) -> PlacedTerm:
+        kind, term = group
+        placed = self._terms[group] = PlacedTerm(kind, term)
+        self._by_kind[kind].add(term.selector, placed)
+        return placed
+
     def _groups(self, pod: PodInfo) -> tuple[_Group, ...]:
         if not pod.has_affinity:
             return ()
@@ -99,18 +115,16 @@ class TermIndex(PodGroups[_Group]):
         )
 
     def _change(self, group: _Group, node_name: str, step: int, row: int | None) -> None:
-        kind, term = group
         placed = self._terms.get(group)
         if placed is None:
-            placed = self._terms[group] = PlacedTerm(kind, term)
-            self._by_kind[kind].add(term.selector, placed)
+            placed = self._add_term(group)
         change_count(placed.nodes, node_name, step)
         array = self._arrays.get(placed)
         if array is not None and row is not None:
             array[row] += step
         if not placed.nodes:
             del self._terms[group]
-            self._by_kind[kind].remove(term.selector, placed)
+            self._by_kind[placed.kind].remove(placed.term.selector, placed)
             self._arrays.pop(placed, None)
 
     def _reorder_arrays(self, old_rows: NDArray[np.int64]) -> None:

@@ -52,3 +52,18 @@ def test_grows() -> None:
     assert placed.priority.tolist() == list(range(200))
     assert placed.row.tolist() == [0, 1] * 100
     assert np.array_equal(placed.start == NOT_STARTED, np.arange(200) % 2 == 0)
+
+
+def test_copy_goes_its_own_way() -> None:
+    """A copy of the table has the same pods; what happens there is not seen here."""
+    cluster = LittleCluster([make_node("n1")], [make_pod("p1", node="n1", priority=1)])
+    here = PlacedPods.of(cluster.table)
+    fork = cluster.cache.copy()
+    there = PlacedPods.of(fork.table)
+    assert there is not here
+    fork.add_pod(make_pod("p2", node="n1", priority=2))
+    fork.remove_pod(make_pod("p1", node="n1"))
+
+    assert [pod.name for pod in there.pods] == ["p2"]
+    assert [pod.name for pod in here.pods] == ["p1"]
+    assert (there.priority.tolist(), here.priority.tolist()) == ([2], [1])

@@ -58,6 +58,22 @@ def test_rows_move_with_their_nodes() -> None:
     assert numbers(index, "web") == [[0, 1]]
 
 
+def test_copy_goes_its_own_way() -> None:
+    """A copy of the table has the same terms; what happens there is not seen here."""
+    pods = [make_pod(f"e-{app}", node="n1", affinity=away_from(app)) for app in ("web", "db")]
+    cluster = LittleCluster([make_node("n1"), make_node("n2")], pods)
+    here = TermIndex.of(cluster.table)
+    assert numbers(here, "web") == [[1, 0]]
+    fork = cluster.cache.copy()
+    there = TermIndex.of(fork.table)
+    assert there is not here
+    fork.add_pod(make_pod("more", node="n2", affinity=away_from("web")))
+    fork.remove_pod(make_pod("e-db", node="n1"))
+
+    assert (numbers(there, "web"), numbers(there, "db")) == ([[1, 1]], [])
+    assert (numbers(here, "web"), numbers(here, "db")) == ([[1, 0]], [[1, 0]])
+
+
 @pytest.mark.parametrize("order", [("web", "db", "web"), ("db", "web", "db")])
 def test_arrays_are_bounded(order: tuple[str, ...]) -> None:
     """The numbers that were not asked for the longest are dropped and right again when they are asked for."""
