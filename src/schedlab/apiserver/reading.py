@@ -31,7 +31,7 @@ from schedlab.apiserver.options import ListQuery, read_include_object, read_list
 from schedlab.apiserver.request import CONNECTION, Request
 from schedlab.apiserver.results import Pieces
 from schedlab.apiserver.routing import Route
-from schedlab.apiserver.watching import EventCache, WatchStream, error_line, event_line
+from schedlab.apiserver.watching import EventCache, FormLines, WatchStream, error_line, event_line
 from schedlab.registry.reads import decode_continue
 from schedlab.registry.registry import Registry
 from schedlab.registry.request import ListOptions
@@ -111,7 +111,8 @@ class ReadHandlers:
         connection = request.scope.get(CONNECTION)
         stream = WatchStream(asyncio.get_running_loop(), None if connection is None else connection.abort)
         timeout_s = query.timeout_s or WATCH_S_MIN * (1 + random.random())  # noqa: S311 - spreads reconnections
-        watch = _Watch(self._registry, self._events, stream, route, _lines(request, route, form), (form, include))
+        shared = self._events.of((form, include))
+        watch = _Watch(self._registry, shared, stream, route, _lines(request, route, form))
         self.streams[stream] = None
 
         def ended() -> None:
@@ -190,18 +191,16 @@ class _Watch:
     def __init__(
         self,
         registry: Registry,
-        cache: EventCache,
+        shared: FormLines,
         stream: WatchStream,
         route: Route,
         lines: _LineMaker | None,
-        form: tuple[Form, str],
     ) -> None:
         self._registry = registry
-        self._cache = cache
+        self._shared = shared
         self._stream = stream
         self._route = route
         self._lines = lines
-        self._form = form
         self._watch: Any = None
         self._early: list[WatchEvent] | None = []
 
@@ -257,7 +256,9 @@ class _Watch:
         if self._early is not None:
             self._early.append(event)
             return
-        self._push(self._line(event.type, event.object))
+        line = self._line(event.type, event.object)
+        if line is not None:
+            self._stream.push(line)
 
     def _push(self, line: bytes | None) -> None:
         if line is not None:
@@ -272,7 +273,7 @@ class _Watch:
         if lines.first is not None:
             first, lines.first = lines.first, None
             return event_line(kind, first(obj))
-        return self._cache.line(kind, obj, self._form, lines.encode)
+        return self._shared.line(kind, obj, lines.encode)
 
     def _bookmark(self, revision: int, annotations: dict[str, str] | None = None) -> bytes | None:
         """Encode a bookmark: an object of the kind with nothing in it but the revision."""

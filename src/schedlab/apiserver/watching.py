@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Final
 
 import orjson
@@ -34,7 +34,7 @@ CHUNK_BYTES_MAX: Final = 256 * 1024
 #: How long a stream that was cut off may take to read its last words before the connection is dropped.
 ABORT_DELAY_S: Final = 10.0
 
-_CACHE_ENTRIES_MAX: Final = 2048
+_CACHE_ENTRIES_MAX: Final = 1024
 
 
 def event_line(kind: str, encoded: bytes) -> bytes:
@@ -47,25 +47,45 @@ def error_line(status: Status) -> bytes:
     return event_line("ERROR", orjson.dumps(status))
 
 
-class EventCache:
-    """The newest encoded events, so that streams of the same form share their bytes."""
+class FormLines:
+    """The newest events encoded in one form, so that all streams of that form share their bytes.
+
+    A change reaches all streams one after the other, so what is asked for is nearly always the newest line.
+    """
+
+    __slots__ = ("_lines", "_newest", "_newest_kind", "_newest_line")
 
     def __init__(self) -> None:
         # The object is kept with its bytes: as long as it lives, nobody else can have its id.
-        self._lines: dict[tuple[int, str, object], tuple[StoredObject, bytes]] = {}
+        self._lines: dict[tuple[int, str], tuple[StoredObject, bytes]] = {}
+        self._newest: StoredObject | None = None
+        self._newest_kind = ""
+        self._newest_line = b""
 
-    def line(self, kind: str, obj: StoredObject, form: object, encode: ObjectEncoder) -> bytes:
-        """Return the line of an event; `form` names what `encode` makes of an object."""
-        key = (id(obj), kind, form)
+    def line(self, kind: str, obj: StoredObject, encode: ObjectEncoder) -> bytes:
+        """Return the line of an event; `encode` must make the same of an object each time."""
+        if obj is self._newest and kind == self._newest_kind:
+            return self._newest_line
+        key = (id(obj), kind)
         found = self._lines.get(key)
-        if found is not None:
-            return found[1]
-        made = event_line(kind, encode(obj))
-        if len(self._lines) >= _CACHE_ENTRIES_MAX:
-            for old in list(self._lines)[: _CACHE_ENTRIES_MAX // 2]:
-                del self._lines[old]
-        self._lines[key] = (obj, made)
-        return made
+        if found is None:
+            if len(self._lines) >= _CACHE_ENTRIES_MAX:
+                for old in list(self._lines)[: _CACHE_ENTRIES_MAX // 2]:
+                    del self._lines[old]
+            found = self._lines[key] = (obj, event_line(kind, encode(obj)))
+        self._newest, self._newest_kind, self._newest_line = obj, kind, found[1]
+        return found[1]
+
+
+class EventCache:
+    """One `FormLines` per form."""
+
+    def __init__(self) -> None:
+        self._forms: dict[Hashable, FormLines] = {}
+
+    def of(self, form: Hashable) -> FormLines:
+        """Return what is shared by the streams of a form."""
+        return self._forms.setdefault(form, FormLines())
 
 
 class WatchStream:
@@ -99,9 +119,12 @@ class WatchStream:
             return
         self._pending.append(line)
         self._pending_bytes += len(line)
+        waiter = self._waiter
+        if waiter is not None:
+            self._waiter = None
+            waiter.set_result(None)
         if self._pending_bytes > PENDING_BYTES_MAX:
             self._cut_off()
-        self._wake()
 
     def end(self, last: bytes = b"") -> None:
         """Let the stream end after what is queued, and after one last line."""
@@ -151,8 +174,9 @@ class WatchStream:
             self._abort_timer = self._loop.call_later(ABORT_DELAY_S, self._abort)
 
     def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
 
     # --- sending -----------------------------------------------------------------------------------------------------
 

@@ -198,20 +198,22 @@ def test_events_are_encoded_once_per_form() -> None:
         return whole(one)
 
     cache = EventCache()
-    first = cache.line("ADDED", obj, "whole", encode)
+    shared = cache.of("whole")
+    first = shared.line("ADDED", obj, encode)
 
-    assert cache.line("ADDED", obj, "whole", encode) is first
+    assert cache.of("whole").line("ADDED", obj, encode) is first
     assert first == event_line("ADDED", obj.json())
-    cache.line("MODIFIED", obj, "whole", encode)
-    cache.line("ADDED", obj, "another", encode)
+    shared.line("MODIFIED", obj, encode)
+    assert shared.line("ADDED", obj, encode) is first
+    cache.of("another").line("ADDED", obj, encode)
     assert len(calls) == 3
 
 
 def test_cache_of_events_is_bounded() -> None:
     """Old lines make room for new ones."""
-    cache = EventCache()
+    shared = EventCache().of("whole")
     for number in range(10_000):
         obj = StoredObject.encode("pods", {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}}, number)
-        cache.line("ADDED", obj, "whole", whole)
+        shared.line("ADDED", obj, whole)
 
-    assert len(cache._lines) <= 2048
+    assert len(shared._lines) <= 1024
