@@ -8,7 +8,7 @@ staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{rest,create,update}.go (v1.
 Differs: nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -69,10 +69,12 @@ def decode_as(
     expected: GroupVersionKind,
     schema: Struct,
     read_exact: Callable[[], JSONValue],
+    known: Mapping[str, Any] | None = None,
 ) -> strict.Decoded:
     """Decode a value as the kind it says to be and check that this is the kind that is wanted.
 
-    `read_exact` reads the value once more, for a message that shows the literal of a number. Raises DecodeError.
+    `read_exact` reads the value once more, for a message that shows the literal of a number. `known` is the stored
+    object that a patched one shares parts with. Raises DecodeError.
     """
     registered = builtin().find(gvk) or (schema if gvk == expected else None)
     if registered is None:
@@ -80,7 +82,7 @@ def decode_as(
         reason = f"no kind {gojson.quote(gvk.kind)} is registered for version {group_version} in scheme"
         raise strict.DecodeError(f"{reason} {gojson.quote(_SCHEME)}")
     try:
-        decoded = strict.decode(value, registered)
+        decoded = strict.decode(value, registered, known if gvk == expected else None)
     except strict.DecodeError:
         try:
             again = read_exact()

@@ -8,6 +8,7 @@ Differs: nesting is limited to about 1,000 levels instead of 10,000.
 """
 
 import json
+import re
 from typing import Any, Final, Self, TypeAlias
 
 import orjson
@@ -21,6 +22,8 @@ _INT64_MIN: Final = -(2**63)
 _INT64_MAX: Final = 2**63 - 1
 _SPACE: Final = b" \t\r\n"
 _LITERALS: Final = {b"t": b"true", b"f": b"false", b"n": b"null"}
+#: What a number looks like whose literal its value does not show: a fraction, an exponent, many digits.
+_ODD_NUMBER: Final = re.compile(rb"(?:^|[:\[,])\s*-?(?:\d+[.eE]|\d{19})")
 
 
 class JSONSyntaxError(ValueError):
@@ -55,13 +58,24 @@ def read(text: bytes) -> JSONValue:
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
-        return read_exact(text)
+        return _read_odd(text)
     # A compact text that comes out as it went in has no repeated key; any other one is read again to be sure.
     return value if orjson.dumps(value) == text else _PLAIN.decode(text.decode())
 
 
 def read_exact(text: bytes) -> JSONValue:
     """Read a JSON text and keep the literals of its numbers; raises JSONSyntaxError."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return _read_odd(text)
+    if not _ODD_NUMBER.search(text) and orjson.dumps(value) == text:
+        return value
+    return _EXACT.decode(text.decode())
+
+
+def _read_odd(text: bytes) -> JSONValue:
+    """Read a text that the fast reader refuses: it is malformed, or only Go takes it."""
     problem = syntax_error(text)
     if problem:
         raise JSONSyntaxError(problem)

@@ -12,7 +12,7 @@ Mirrors: sigs.k8s.io/json decode.go, staging/src/k8s.io/apimachinery/pkg/runtime
 Differs: when an object is repeated inside a map, the two are merged; Go keeps the second.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import cache, lru_cache
@@ -42,10 +42,14 @@ class Decoded:
     strict_errors: list[str] = dataclass_field(default_factory=list)
 
 
-def decode(value: JSONValue, type: Struct) -> Decoded:
-    """Check a JSON value and bring it into canonical form; raises DecodeError."""
+def decode(value: JSONValue, type: Struct, known: Mapping[str, Any] | None = None) -> Decoded:
+    """Check a JSON value and bring it into canonical form; raises DecodeError.
+
+    What is the very same value in `known`, an object in canonical form that the value was made from, is taken over as
+    it is; objects right below the root are copied, so that changing one does not change the other.
+    """
     walk = _Walk()
-    made = walk.struct(value, type)
+    made = walk.struct(value, type) if known is None else walk.changed_struct(value, type, known, depth=2)
     if walk.first_error is not None:
         raise DecodeError(walk.first_error)
     return Decoded(made, list(walk.strict_errors))
@@ -98,8 +102,17 @@ def decode_list(value: JSONValue, type: List) -> "_Walk":
     return walk
 
 
+def has_repeated(value: JSONValue) -> bool:
+    """Whether an object somewhere in a value names a key more than once."""
+    if isinstance(value, dict):
+        return value.__class__ is Repeated or any(map(has_repeated, value.values()))
+    return isinstance(value, list) and any(map(has_repeated, value))
+
+
 def repeated_fields(value: JSONValue) -> list[str]:
     """List the strict errors of a value without a type: its repeated keys."""
+    if not has_repeated(value):
+        return []
     walk = _Walk()
     walk.any_value(value)
     return list(walk.strict_errors)
@@ -198,6 +211,34 @@ class _Walk:
             if field.name not in out:
                 out[field.name] = field.empty()
         return out
+
+    def changed_struct(self, value: JSONValue, type: Struct, known: Mapping[str, Any], depth: int) -> dict[str, Any]:
+        """Decode an object of which parts are known to be in canonical form, down to some depth."""
+        if value.__class__ is Repeated or not isinstance(value, dict):
+            return self.struct(value, type)
+        out: dict[str, Any] = {}
+        for key, item in value.items():
+            field, before = type.fields.get(key), known.get(key)
+            if field is None:
+                self._strict("unknown field", key)
+            elif item is before and item is not None:
+                out[key] = dict(item) if depth > 1 and isinstance(item, dict) else item
+            else:
+                made = self._changed_field(item, before, field, type, depth)
+                if made is not None or field.always_written:
+                    out[key] = made
+        for field in type.always_written:
+            if field.name not in out:
+                out[field.name] = field.empty()
+        return out
+
+    def _changed_field(self, item: JSONValue, before: JSONValue, field: Field, owner: Struct, depth: int) -> Any:
+        if depth < 2 or not (isinstance(before, dict) and isinstance(item, dict) and isinstance(field.type, Struct)):
+            return self._field(item, field, owner)
+        self.path.append(_Step(f".{field.name}"[not self.path :], owner, field))
+        made = self.changed_struct(item, field.type, before, depth - 1)
+        self.path.pop()
+        return None if not made and field.drops_empty and not field.always_written else made
 
     def _pairs(self, value: dict[str, JSONValue], fields: dict[str, Field] | None) -> Any:
         """Items of an object; those of a repeated key are reported, and objects under one key are joined."""

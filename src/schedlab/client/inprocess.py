@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import orjson
-
 from schedlab.api.object import StoredObject, WatchEvent
 from schedlab.apimachinery.errors import StatusError, new_internal_error
 from schedlab.client.protocol import Completion, Outcome, Watch, Write
@@ -82,9 +80,9 @@ class InProcessClient:
         if write.patch_type == "apply":
             configuration = _object(write)
             return registry.apply(resource, write.name, configuration, write.namespace, options, subresource).object
-        text = orjson.dumps(write.body)
+        patch = {} if write.body is None else write.body
         return registry.patch(
-            resource, write.name, write.patch_type, text, write.namespace, options, subresource
+            resource, write.name, write.patch_type, patch, write.namespace, options, subresource
         ).object
 
     def _write_options(self, write: Write) -> WriteOptions:

@@ -32,7 +32,7 @@ class Patcher:
         name: str,
         namespace: str,
         patch_type: patching.PatchType,
-        text: bytes,
+        body: patching.PatchBody,
         options: WriteOptions,
         subresource: str = "",
     ) -> Written:
@@ -43,7 +43,7 @@ class Patcher:
             if old is None:
                 raise new_not_found(resource.group_resource, name)
             patched = patching.apply(
-                old, patch_type, text, resource.type.gvk, resource.schema, options.field_validation
+                old, patch_type, body, resource.type.gvk, resource.schema, options.field_validation
             )
             options.warnings.extend(patched.warnings)
             obj = patched.object

@@ -17,7 +17,7 @@ from schedlab.apimachinery.body import not_handled
 from schedlab.apimachinery.errors import Status, new_not_found
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.apimachinery.gvk import GroupResource
-from schedlab.apimachinery.patch.request import PatchType
+from schedlab.apimachinery.patch.request import PatchBody, PatchType
 from schedlab.apimachinery.resources import Resources, known_resources
 from schedlab.apimachinery.schema import schema_for
 from schedlab.kernel.clock import Clock
@@ -144,14 +144,14 @@ class Registry:
         resource: str,
         name: str,
         patch_type: PatchType,
-        text: bytes,
+        patch: PatchBody,
         namespace: str = "",
         options: WriteOptions = NO_OPTIONS,
         subresource: str = "",
     ) -> Written:
         """Change an object by a patch."""
         known = self.resource(resource)
-        written = self._patcher.patch(known, name, namespace, patch_type, text, options, subresource)
+        written = self._patcher.patch(known, name, namespace, patch_type, patch, options, subresource)
         return _present(known, written)
 
     def apply(

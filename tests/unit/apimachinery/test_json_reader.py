@@ -78,3 +78,38 @@ def test_numbers_keep_the_text_they_were_written_as(text: str, shown: str) -> No
 
 def test_invalid_utf8_is_replaced_as_go_does() -> None:
     assert json_reader.read(b'"a\xff"') == "a\ufffd"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":1}',
+        '{"a":1.5}',
+        '{"a":[1,2.0]}',
+        '{"a": 1.5}',
+        "[1e3]",
+        '{"a":-0.5,"b":"x"}',
+        '{"a":18446744073709551615}',
+        '{"image":"pause:3.10","a":1,"a":2}',
+        '{"a":{"b":1,"b":2},"c":[{"d":1,"d":2}]}',
+        '"\\ud800"',
+        '{"a":"\\u0041"}',
+        "1.0",
+    ],
+)
+def test_the_fast_way_reads_what_the_slow_one_does(text: str) -> None:
+    slow = json_reader._read_odd(text.encode())
+    fast = json_reader.read_exact(text.encode())
+
+    assert _shown(slow) == _shown(fast)
+
+
+def _shown(value: object) -> object:
+    """A value with all that a reader remembers of its text."""
+    if isinstance(value, Repeated):
+        return "repeated", [(key, _shown(item)) for key, item in value.pairs]
+    if isinstance(value, dict):
+        return {key: _shown(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_shown(item) for item in value]
+    return (type(value), json_reader.number_text(value)) if isinstance(value, float) else (type(value), value)

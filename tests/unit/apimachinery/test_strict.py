@@ -1,10 +1,12 @@
 """Decoding: canonical form, strict errors, wrong types."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 import pytest
 
 from schedlab.apimachinery import json_reader, schema, strict
+from schedlab.apimachinery.patch import merge_patch
 from schedlab.apimachinery.strict import DecodeError
 
 
@@ -270,3 +272,52 @@ def test_whole_floats_are_integers_in_patched_objects() -> None:
     got = strict.restore({"spec": {"priority": 2.0}}, schema.schema_for("", "v1", "Pod"))
 
     assert got.value["spec"]["priority"] == 2
+
+
+_LIVE_POD: Final[dict[str, Any]] = {
+    "kind": "Pod",
+    "apiVersion": "v1",
+    "metadata": {"name": "p", "labels": {"a": "1"}, "creationTimestamp": None},
+    "spec": {"containers": [{"name": "c", "image": "i", "resources": {}}], "nodeSelector": {"x": "y"}},
+    "status": {"phase": "Pending"},
+}
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        {},
+        {"metadata": {"labels": {"a": "2", "b": None}}},
+        {"metadata": {"labels": None, "bogus": 1}, "bogus": 2, "spec": {"nodeName": "n", "other": 3}},
+        {"spec": {"containers": [{"name": "d", "image": 7}]}},
+        {"spec": None, "status": None},
+        {"spec": [], "metadata": 1},
+        {"status": {"phase": "", "conditions": []}},
+        {"status": {"phase": None}},
+        {"spec": {"activeDeadlineSeconds": 1.5, "nodeSelector": {"x": None}}},
+    ],
+)
+def test_parts_taken_over_from_the_stored_object_come_out_as_if_decoded(patch: dict[str, Any]) -> None:
+    pod = schema.schema_for("", "v1", "Pod")
+    live = strict.decode(_LIVE_POD, pod).value
+    patched = merge_patch.apply(live, patch)
+
+    assert _outcome(lambda: strict.decode(patched, pod)) == _outcome(lambda: strict.decode(patched, pod, live))
+
+
+def _outcome(decode: Callable[[], strict.Decoded]) -> object:
+    try:
+        decoded = decode()
+    except strict.DecodeError as error:
+        return str(error)
+    return list(decoded.value.items()), decoded.strict_errors
+
+
+def test_changing_a_decoded_object_leaves_the_spec_of_the_stored_one_alone() -> None:
+    pod = schema.schema_for("", "v1", "Pod")
+    live = strict.decode(_LIVE_POD, pod).value
+    made = strict.decode(merge_patch.apply(live, {"status": {"phase": "Running"}}), pod, live).value
+    made["spec"]["nodeName"] = "n"
+
+    assert "nodeName" not in live["spec"]
+    assert made["spec"]["containers"] is live["spec"]["containers"]

@@ -6,10 +6,11 @@ Mirrors: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/patch.go (v1.36): j
 Differs: nothing.
 """
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
+
+import orjson
 
 from schedlab.apimachinery import body, field, gojson, json_reader, strict
 from schedlab.apimachinery.errors import (
@@ -26,6 +27,8 @@ from schedlab.apimachinery.patch.document import PatchError, go_text, in_go_orde
 from schedlab.apimachinery.schema import Field, List, Scalar, Struct, Untyped
 
 PatchType: TypeAlias = Literal["json", "merge", "strategic"]
+#: What a client sent, or a document that never was a text; it stays as it is.
+PatchBody: TypeAlias = "bytes | Mapping[str, JSONValue] | Sequence[JSONValue]"
 
 OPERATIONS_MAX: Final = 10_000
 
@@ -41,7 +44,7 @@ class Patched:
 def apply(
     live: Mapping[str, Any],
     patch_type: PatchType,
-    text: bytes,
+    patch: PatchBody,
     gvk: GroupVersionKind,
     schema: Struct,
     directive: strict.Directive = "Warn",
@@ -50,7 +53,7 @@ def apply(
 
     `live` is the object with kind and apiVersion, `gvk` and `schema` say what it must still be afterwards.
     """
-    request = _Request(live, text, gvk, schema, directive)
+    request = _Request(live, patch, gvk, schema, directive)
     if patch_type == "json":
         return request.json()
     if patch_type == "merge":
@@ -62,7 +65,7 @@ def apply(
 @dataclass(frozen=True, slots=True)
 class _Request:
     live: Mapping[str, Any]
-    text: bytes
+    patch: PatchBody
     gvk: GroupVersionKind
     schema: Struct
     directive: strict.Directive
@@ -101,7 +104,7 @@ class _Request:
             self._must_be(patch, dict, "map[string]interface {}", prefix="error decoding patch: ")
         else:
             try:
-                patch = json_reader.read_exact(self.text)
+                patch = self._document()
             except json_reader.JSONSyntaxError:
                 patch = None
         if patch is None or not isinstance(patch, (dict, list)):
@@ -109,7 +112,7 @@ class _Request:
         if isinstance(patch, list):
             return self._finish(patch, (), lambda _live: merge_patch.without_nulls(patch))
         strict_errors = strict.repeated_fields(patch) if self._checks_fields else []
-        merged = strict.joined(patch)
+        merged = strict.joined(patch) if strict.has_repeated(patch) else patch
         return self._finish(
             merge_patch.apply(self.live, merged), strict_errors, lambda live: merge_patch.apply(live, merged)
         )
@@ -119,7 +122,7 @@ class _Request:
         self._must_be(patch, dict, "map[string]interface {}")
         strict_errors = strict.repeated_fields(patch) if self._checks_fields else []
         patch = strict.joined(patch or {})
-        merged = strategic.apply(copy.deepcopy(dict(self.live)), patch, self.schema)
+        merged = strategic.apply(orjson.loads(orjson.dumps(self.live)), patch, self.schema)
         try:
             restored = strict.restore(merged, self.schema)
         except strict.DecodeError as error:
@@ -129,9 +132,12 @@ class _Request:
 
     def _read(self, prefix: str) -> JSONValue:
         try:
-            return json_reader.read_exact(self.text)
+            return self._document()
         except json_reader.JSONSyntaxError as error:
             raise new_bad_request(f"{prefix}{error}") from None
+
+    def _document(self) -> JSONValue:
+        return json_reader.read_exact(self.patch) if isinstance(self.patch, bytes) else self.patch
 
     def _must_be(self, value: JSONValue, kind: type, go: str, prefix: str = "") -> None:
         if value is not None and not isinstance(value, kind):
@@ -149,7 +155,7 @@ class _Request:
 
         try:
             gvk = body.identify(patched, self.gvk)
-            decoded = body.decode_as(patched, gvk, self.gvk, self.schema, lambda: patched)
+            decoded = body.decode_as(patched, gvk, self.gvk, self.schema, lambda: patched, self.live)
         except strict.DecodeError as error:
             raise self._invalid(shown(), str(error)) from None
         found = [*strict_errors, *(decoded.strict_errors if self._checks_fields else ())]
