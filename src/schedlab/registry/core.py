@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from schedlab.api.kinds.strategy import Context
-from schedlab.api.object import StoredObject
+from schedlab.api.object import Object, StoredObject
 from schedlab.apimachinery import time
 from schedlab.apimachinery.errors import new_not_found
 from schedlab.apimachinery.features import FeatureGates
@@ -15,6 +16,9 @@ from schedlab.registry.admission.chain import Chain
 from schedlab.registry.request import WriteOptions
 from schedlab.registry.resource import Resource
 from schedlab.store import Store
+
+#: Completes an object before it is checked, given what is stored; may raise a StatusError.
+Begin: TypeAlias = Callable[[Object, Object | None], None]
 
 
 class Core:
@@ -35,6 +39,8 @@ class Core:
         self.features = features
         self.admission = admission
         self.resources = resources
+        #: Resources whose objects need values that no other object may have.
+        self.begin: dict[str, Begin] = {}
 
     def now(self) -> str:
         """The time as the wire has it."""

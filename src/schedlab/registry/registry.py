@@ -42,6 +42,7 @@ from schedlab.registry.request import (
     Written,
 )
 from schedlab.registry.resource import Resource, make_resource
+from schedlab.registry.services import ServiceAllocator
 from schedlab.registry.writes import Writer
 from schedlab.store import Store, StoreWatch
 
@@ -67,6 +68,7 @@ class Registry:
     ) -> None:
         gates = FeatureGates.default() if features is None else features
         self._core = Core(store, clock, random, gates, choose(KNOWN, admission), _served())
+        self._core.begin["services"] = ServiceAllocator(self._core).begin
         self._writer = Writer(self._core)
         self._patcher = Patcher(self._core, self._writer)
         self._deleter = Deleter(self._core)

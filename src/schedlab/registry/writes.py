@@ -82,6 +82,8 @@ class Writer:
         metadata["uid"] = self._core.random.uid()
         if metadata.get("generateName") and not metadata.get("name"):
             metadata["name"] = self._free_name(resource, metadata)
+        if begin := self._core.begin.get(resource.storage):
+            begin(obj, None)
         strategy = resource.strategy
         strategy.prepare(obj, context)
         self._refuse_invalid(resource, metadata, strategy.validate(obj, context))
@@ -177,6 +179,9 @@ class Writer:
         if old is None or current is None:
             return Written(self._insert(resource, obj, context, attributes), created=True)
         self._settle_revision(resource, obj["metadata"], name, current)
+        begin = self._core.begin.get(resource.storage)
+        if begin is not None and not subresource:
+            begin(obj, old)
         self._prepare_update(resource, strategy, obj, old, context)
         obj = attributes.obj = restore_times(obj, old)
         self._core.admission.validate(attributes, self._core)
@@ -195,6 +200,7 @@ class Writer:
         elif int(seen) != current.revision:
             raise new_conflict(resource.group_resource, name)
         metadata["resourceVersion"] = str(current.revision)
+        metadata.pop("selfLink", None)
 
     def _prepare_update(
         self, resource: Resource, strategy: UpdateStrategy, obj: Object, old: Object, context: Context
