@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from schedlab.scheduler.dra.devices import DEVICE_KINDS
 from schedlab.scheduler.framework.events import ActionType, ClusterEvent, EventResource
 from schedlab.scheduler.framework.types import PodInfo
 from schedlab.scheduler.queue.cluster_events import (
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from schedlab.apimachinery.features import FeatureGates
     from schedlab.client.protocol import WatchEvent
     from schedlab.scheduler.cache.cache import SchedulerCache
+    from schedlab.scheduler.dra.devices import Devices
     from schedlab.scheduler.queue.environment import QueueProfile
     from schedlab.scheduler.queue.scheduling_queue import PreCheck, SchedulingQueue
 
@@ -73,12 +75,15 @@ class EventHandlers:
         self,
         cache: SchedulerCache,
         queue: SchedulingQueue,
+        devices: Devices,
         profiles: Mapping[str, QueueProfile],
         features: FeatureGates,
         reject_waiting_pod: Callable[[PodInfo], bool],
     ) -> None:
         self._cache = cache
         self._queue = queue
+        self._devices = devices
+        devices.on_change = self.object_changed
         self._profiles = profiles
         self._features = features
         self._reject_waiting_pod = reject_waiting_pod
@@ -104,7 +109,10 @@ class EventHandlers:
             self._node_changed(before.view if before else None, after.view if after else None)
         else:
             kind = WAKING_RESOURCES[resource]
-            self.object_changed(kind, before.view if before else None, after.view if after else None)
+            if kind in DEVICE_KINDS:
+                self._devices.observe(kind, before, after)
+            else:
+                self.object_changed(kind, before.view if before else None, after.view if after else None)
 
     def hold(self) -> None:
         """Hold events back: a scheduling cycle waits for an answer and must find everything as it was."""

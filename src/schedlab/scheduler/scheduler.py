@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Final
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.scheduler.binding import Binding
 from schedlab.scheduler.cache.cache import AssumeError, SchedulerCache
+from schedlab.scheduler.dra.devices import Devices
 from schedlab.scheduler.event_handlers import NODES, PODS, WAKING_RESOURCES, EventHandlers
 from schedlab.scheduler.events import event_write
 from schedlab.scheduler.extender import build_extenders
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     from schedlab.scheduler.config.types import KubeSchedulerConfiguration
     from schedlab.scheduler.framework.interface import (
         CycleState,
-        DeviceClassResolver,
         FilterTap,
         PluginEntry,
         Work,
@@ -92,7 +92,6 @@ class Scheduler:
         full: bool = False,
         metrics: Recorder | None = None,
         filter_tap: FilterTap | None = None,
-        device_classes: DeviceClassResolver | None = None,
         original: Scheduler | None = None,
     ) -> None:
         self.config = config
@@ -100,6 +99,7 @@ class Scheduler:
         self.observer, self.metrics, self.full = observer, metrics, full
         self.pods = listers.lister(PODS)
         self.cache: SchedulerCache = SchedulerCache() if original is None else original.cache.copy()
+        self.devices: Devices = Devices(features, None if original is None else original.devices)
         self.on_the_way = PodsOnTheWay()
         self.outbox = Outbox(clock, self._between_cycles)
         self.bindings: dict[str, Binding] = {}
@@ -125,7 +125,8 @@ class Scheduler:
             filter_tap=filter_tap,
             metrics=metrics,
             observed=observer is not None,
-            device_classes=device_classes,
+            start_work=self.start_background,
+            devices=self.devices,
         )
         self.profiles = build_profiles(config, IN_TREE if registry is None else {**IN_TREE, **registry}, services)
         queue_profiles = {name: self._queue_profile(framework) for name, framework in self.profiles.items()}
@@ -134,7 +135,9 @@ class Scheduler:
             SchedulingQueue(environment) if original is None else original.queue.copy(environment)
         )
         services.nominator = self.queue.nominator
-        self.handlers = EventHandlers(self.cache, self.queue, queue_profiles, features, self._reject_waiting_pod)
+        self.handlers = EventHandlers(
+            self.cache, self.queue, self.devices, queue_profiles, features, self._reject_waiting_pod
+        )
         if original is not None:
             self._continue(original)
 

@@ -10,6 +10,7 @@ from schedlab.api.object import StoredObject
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.client.protocol import WatchEvent
 from schedlab.scheduler.cache.cache import SchedulerCache
+from schedlab.scheduler.dra.devices import Devices
 from schedlab.scheduler.event_handlers import WAKING_RESOURCES, EventHandlers
 from schedlab.scheduler.framework.events import ActionType, ClusterEvent, EventResource
 from schedlab.scheduler.framework.types import PodInfo
@@ -79,7 +80,9 @@ def make_world(gates: Mapping[str, bool] | None = None, events: Sequence[Cluster
     cache = SchedulerCache()
     features = FeatureGates.default().with_overrides(gates or {})
     world = World(bench, cache, None, [])  # type: ignore[arg-type]
-    world.handlers = EventHandlers(cache, bench.queue, bench.queue._env.profiles, features, world.reject)
+    world.handlers = EventHandlers(
+        cache, bench.queue, Devices(features), bench.queue._env.profiles, features, world.reject
+    )
     return world
 
 

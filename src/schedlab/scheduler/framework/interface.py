@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from schedlab.client.protocol import Outcome, Write
     from schedlab.kernel.clock import Clock
     from schedlab.kernel.randomness import RandomSource
+    from schedlab.scheduler.dra.devices import Devices
     from schedlab.scheduler.framework.events import ClusterEventWithHint, EventResource
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.status import NodeStatuses, Status
@@ -250,6 +251,8 @@ class Handle(Protocol):
     filter_tap: FilterTap | None
     # Whether anybody hears of the cycles; if not, nothing need be gathered for a record.
     observed: bool
+    # What is known of devices, shared by all profiles.
+    devices: Devices
     # None where devices are not looked after: then no extended resource is backed by a device class.
     device_classes: DeviceClassResolver | None
 
@@ -281,6 +284,9 @@ class Handle(Protocol):
         self, regarding: PodInfo, related: PodInfo | None, type_: str, reason: str, action: str, note: str
     ) -> None:
         """Send an event of events.k8s.io about a pod; nobody waits for it."""
+
+    def start_work(self, plugin: object, state: CycleState, pod: PodInfo, work: Work) -> None:
+        """Carry out work that nobody waits for; `plugin.resume` is called with node name ""."""
 
     def waiting_pod(self, uid: str) -> WaitingPod | None:
         """Return the pod that waits in permit, if it does."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from schedlab.kernel.clock import Clock
     from schedlab.kernel.randomness import RandomSource
     from schedlab.scheduler.config.types import KubeSchedulerProfile
+    from schedlab.scheduler.dra.devices import Devices
     from schedlab.scheduler.framework.interface import (
         CycleState,
         DeviceClassResolver,
@@ -69,12 +70,13 @@ class Services:
     extenders: tuple[Extender, ...]
     activate: Callable[[Iterable[PodInfo]], None]
     send_event: EventSender
+    start_work: Callable[[object, CycleState, PodInfo, Work], None]
+    devices: Devices
     # The queue keeps it, and is made after the profiles.
     nominator: Nominator = field(init=False)
     filter_tap: FilterTap | None = None
     metrics: Recorder | None = None
     observed: bool = False
-    device_classes: DeviceClassResolver | None = None
 
 
 @dataclass(slots=True)
@@ -103,7 +105,8 @@ class Framework:
         self.features, self.clock, self.random = services.features, services.clock, services.random
         self.table, self.listers = services.table, services.listers
         self.filter_tap, self.observed = services.filter_tap, services.observed
-        self.device_classes = services.device_classes
+        self.devices = services.devices
+        self.device_classes: DeviceClassResolver | None = services.devices.classes
         self._plugins = self._make(profile, registry)
         points = expand(profile, self._plugins)
         self.points = points
@@ -164,6 +167,10 @@ class Framework:
     ) -> None:
         """See Handle."""
         self.services.send_event(regarding, related, type_, reason, action, note, self.profile_name)
+
+    def start_work(self, plugin: object, state: CycleState, pod: PodInfo, work: Work) -> None:
+        """See Handle."""
+        self.services.start_work(plugin, state, pod, work)
 
     def waiting_pod(self, uid: str) -> WaitingPod | None:
         """See Handle."""
