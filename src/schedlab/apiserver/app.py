@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from schedlab.apimachinery.errors import Forbidden, StatusError, new_bad_request, new_forbidden, new_internal_error
 from schedlab.apimachinery.gvk import GroupResource
 from schedlab.apimachinery.resources import Resources
+from schedlab.apimachinery.time import TimeError, parse_duration
 from schedlab.apiserver import authorization
 from schedlab.apiserver.answers import (
     Answer,
@@ -161,6 +162,7 @@ class APIServer:
 
     async def _serve(self, request: Request, headers: list[tuple[bytes, bytes]]) -> Result:
         self._check_site(request)
+        _check_timeout(request)
         if request.method == "OPTIONS" and b"origin" in request.headers and self._settings.origins:
             return Answer(204, content_type=b"")
         self._authenticate(request)
@@ -274,6 +276,16 @@ async def _send_pieces(request: Request, pieces: Pieces, headers: list[tuple[byt
             await send({"type": "http.response.body", "body": piece, "more_body": True})
             await asyncio.sleep(0)
     await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _check_timeout(request: Request) -> None:
+    """Refuse a `timeout` that is no duration. Requests are answered at once, so that none has to be cut short."""
+    texts = request.query.get("timeout")
+    if texts and texts[0] and request.info.verb != "watch":
+        try:
+            parse_duration(texts[0])
+        except TimeError as error:
+            raise new_bad_request(f"invalid timeout specified in the request URL - {error}") from None
 
 
 def _audit_id(scope: Scope) -> tuple[bytes, bytes]:

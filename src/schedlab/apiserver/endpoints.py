@@ -7,6 +7,7 @@ Differs: no profiling, no flags and no log levels to look at.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import platform
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
@@ -131,7 +132,7 @@ class Endpoints:
         try:
             tag = self._openapi.etag(path)
         except KeyError:
-            return page_not_found()
+            return Answer(404, content_type=b"")
         headers = [(b"etag", tag.encode()), (b"vary", b"Accept")]
         wanted = request.query.get("hash", ("",))[0]
         if wanted == tag.strip('"'):
@@ -148,11 +149,17 @@ class Endpoints:
         return Answer(200, body, headers=headers)
 
     async def _openapi_v2(self, request: Request) -> Answer:
-        if openapi_v2.ACCEPT not in request.accept:
-            return Answer(200, await asyncio.to_thread(lambda: self._openapi.v2))
-        if self._openapi_v2_message is None:
-            self._openapi_v2_message = await asyncio.to_thread(lambda: openapi_v2.encode_document(self._openapi.v2))
-        return Answer(200, self._openapi_v2_message, openapi_v2.MEDIA_TYPE)
+        content_type, body = b"application/json", await asyncio.to_thread(lambda: self._openapi.v2)
+        if openapi_v2.ACCEPT in request.accept:
+            content_type = openapi_v2.MEDIA_TYPE
+            if self._openapi_v2_message is None:
+                self._openapi_v2_message = await asyncio.to_thread(openapi_v2.encode_document, body)
+            body = self._openapi_v2_message
+        tag = f'"{hashlib.sha512(body).hexdigest().upper()}"'.encode()
+        headers = [(b"etag", tag), (b"vary", b"Accept")]
+        if request.headers.get(b"if-none-match") == tag:
+            return Answer(304, headers=headers, content_type=b"")
+        return Answer(200, body, content_type, headers)
 
     # --- the rest ----------------------------------------------------------------------------------------------------
 
@@ -164,7 +171,7 @@ class Endpoints:
         found = self._health.answer(request.path, request.query)
         return page_not_found() if found is None else text_answer(found.text, found.status)
 
-    async def _index(self, request: Request) -> Answer:
+    async def _index(self, _request: Request) -> Answer:
         """List the paths, for people."""
         resources = self._discovery.resources
         paths = {"/api", "/apis", "/version", "/openapi/v2", "/openapi/v3"}
@@ -174,7 +181,7 @@ class Endpoints:
                 paths.add(f"/apis/{version.group}")
         for endpoint, checks in CHECKS.items():
             paths.update((f"/{endpoint}", *(f"/{endpoint}/{check}" for check in checks)))
-        return _document(request, {"paths": sorted(paths)})
+        return Answer(200, orjson.dumps({"paths": sorted(paths)}, option=orjson.OPT_INDENT_2))
 
 
 def _check_get(request: Request) -> None:

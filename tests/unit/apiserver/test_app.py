@@ -381,6 +381,14 @@ def test_unchanged_documents_cost_nothing(server: Server) -> None:
     assert (moved.status, moved.header("location")) == (301, url)
 
 
+def test_timeouts_are_durations(server: Server) -> None:
+    """What is no duration is refused; a duration changes nothing about an answer that comes at once."""
+    assert server.call("GET", CONFIG_MAPS, query="timeout=10s").status == 200
+    assert server.call("GET", CONFIG_MAPS, query="timeout=x").json["message"] == (
+        'invalid timeout specified in the request URL - time: invalid duration "x"'
+    )
+
+
 def test_failures_of_ours_are_told_without_their_story(server: Server, caplog: pytest.LogCaptureFixture) -> None:
     """A bug is an InternalError for the client and a traceback in the log."""
     server.registry.get = None  # type: ignore[method-assign, assignment]
