@@ -46,6 +46,8 @@ REQUIRED: Final = (
     "volzone",
     "vollimits",
     "volmixed",
+    "dra",
+    "dramixed",
     "mixed",
     "medium",
 )
