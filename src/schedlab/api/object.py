@@ -34,6 +34,7 @@ Segments: TypeAlias = tuple[bytes, bytes, bytes, bytes]
 
 _METADATA: Final = b'"metadata":{'
 _MANAGED_FIELDS: Final = b',"managedFields":'
+_NULL: Final = b":null"
 _TYPE_KEYS: Final = frozenset(("kind", "apiVersion", "metadata"))
 
 # Pods of one manager and one second carry the same managedFields, so a few recent ones are worth sharing.
@@ -109,7 +110,10 @@ class StoredObject:
     def view(self) -> Any:
         """The typed view of the kind."""
         if self._view is None:
-            self._view = _decoder(self.resource).decode(b"{%b}%b" % (self._start(), self._body))
+            encoded = b"{%b}%b" % (self._start(), self._body)
+            if _NULL in self._body:
+                encoded = orjson.dumps(_without_nulls(orjson.loads(encoded)))
+            self._view = _decoder(self.resource).decode(encoded)
         return self._view
 
     @property
@@ -201,6 +205,15 @@ def header(kind: str, api_version: str) -> bytes:
         known = orjson.dumps({"kind": kind, "apiVersion": api_version})[1:-1] + b","
         _headers[kind, api_version] = known
     return known
+
+
+def _without_nulls(value: Any) -> Any:
+    """Drop members that are null: Go writes some empty lists so, to which views have no null."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(member) for key, member in value.items() if member is not None}
+    if isinstance(value, list):
+        return [_without_nulls(element) for element in value]
+    return value
 
 
 def _decoder(resource: str) -> msgspec.json.Decoder[View]:

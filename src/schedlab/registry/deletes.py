@@ -252,7 +252,9 @@ def _wants_orphans(resource: Resource, present: list[str], options: DeleteOption
         return options.orphan_dependents
     if options.propagation_policy is not None:
         return options.propagation_policy == "Orphan"
-    return _ORPHAN in present
+    if _ORPHAN in present or _FOREGROUND in present:
+        return _ORPHAN in present
+    return resource.strategy.orphans_dependents
 
 
 def _wants_foreground(resource: Resource, present: list[str], options: DeleteOptions) -> bool:

@@ -1,14 +1,23 @@
 """Resource claims and their templates.
 
 Mirrors: pkg/registry/resource/{resourceclaim,resourceclaimtemplate}/strategy.go, pkg/apis/resource/v1/defaults.go (v1.36)
+Differs: of the spec nothing is checked but that it stays as it is.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from schedlab.api.kinds.plain import metadata_only, metadata_update, update_of_status, without_status
-from schedlab.api.kinds.strategy import RESETS_STATUS, Context, Strategy, UpdateStrategy, keep_status
+from schedlab.api.kinds.plain import metadata_only, metadata_update, without_status
+from schedlab.api.kinds.strategy import (
+    RESETS_STATUS,
+    Context,
+    Strategy,
+    UpdateStrategy,
+    keep_metadata,
+    keep_spec,
+    keep_status,
+)
 from schedlab.api.object import Object
 from schedlab.api.validation import meta
 from schedlab.apimachinery import names
@@ -56,6 +65,11 @@ def _prepare_update(new: Object, old: Object, _context: Context) -> None:
     keep_status(new, old)
 
 
+def _prepare_status(new: Object, old: Object, _context: Context) -> None:
+    keep_spec(new, old)
+    keep_metadata(new, old)
+
+
 def _validate_claim_update(new: Object, old: Object, _context: Context) -> ErrorList:
     errors = meta.validate_update(new["metadata"], old["metadata"])
     return errors + meta.validate_immutable(new["spec"], old["spec"], Path("spec"))
@@ -72,7 +86,7 @@ RESOURCE_CLAIM: Final = Strategy(
     update=UpdateStrategy(_validate_claim_update, _prepare_update, RESETS_STATUS),
     default=_default_claim,
     prepare=without_status,
-    subresources={"status": update_of_status(metadata_update)},
+    subresources={"status": UpdateStrategy(metadata_update, _prepare_status, (("metadata",), ("spec",)))},
     returns_deleted=True,
 )
 RESOURCE_CLAIM_TEMPLATE: Final = Strategy(

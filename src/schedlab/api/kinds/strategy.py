@@ -94,6 +94,11 @@ class Strategy:
     returns_deleted: bool = False
     #: Whether nothing can depend on these objects, so that propagation policies are ignored.
     no_dependents: bool = False
+    #: Whether a deletion that says nothing about dependents leaves them behind, and what a client is told then.
+    orphans_dependents: bool = False
+    orphan_warning: str = ""
+    #: Whether what depends on these objects outlives them, unless a deletion says otherwise.
+    orphans_dependents: bool = False
     field_labels: FieldLabels = DEFAULT_FIELD_LABELS
     #: Values of the selectable fields beside metadata.name and metadata.namespace.
     field_values: Callable[[StoredObject], Mapping[str, str]] | None = None
@@ -101,6 +106,16 @@ class Strategy:
     ttl_s: int = 0
     conversion: Conversion | None = None
 
+
+_KEPT_METADATA: Final = (
+    "annotations",
+    "deletionTimestamp",
+    "finalizers",
+    "generation",
+    "labels",
+    "ownerReferences",
+    "selfLink",
+)
 
 #: What a write of the object itself cannot change where there is a status subresource, and the other way round.
 RESETS_STATUS: Final[Sequence[FieldPath]] = (("status",),)
@@ -115,6 +130,12 @@ def keep_status(new: Object, old: Object) -> None:
 def keep_spec(new: Object, old: Object) -> None:
     """Undo a change of the spec."""
     keep(new, old, "spec")
+
+
+def keep_metadata(new: Object, old: Object) -> None:
+    """Undo what a write of a subresource may not change in metadata."""
+    for key in _KEPT_METADATA:
+        keep(new["metadata"], old["metadata"], key)
 
 
 def keep(new: Object, old: Mapping[str, Any], key: str) -> None:

@@ -13,22 +13,12 @@ import msgspec
 
 from schedlab.api.kinds.conditions import set_condition
 from schedlab.api.kinds.pod.disabled import drop_disabled, drop_disabled_status
-from schedlab.api.kinds.strategy import Context, keep, keep_spec, keep_status
+from schedlab.api.kinds.strategy import Context, keep, keep_metadata, keep_spec, keep_status
 from schedlab.api.object import Object
 from schedlab.api.rules.qos import BEST_EFFORT, computed_qos_class
 from schedlab.api.views.core import Pod
 
 _RESOURCE_KEYS: Final = ("containers", "initContainers", "resources")
-#: What a subresource cannot change in metadata.
-_KEPT_METADATA: Final = (
-    "annotations",
-    "deletionTimestamp",
-    "finalizers",
-    "generation",
-    "labels",
-    "ownerReferences",
-    "selfLink",
-)
 
 
 def prepare_create(pod: Object, context: Context) -> None:
@@ -114,8 +104,7 @@ def prepare_ephemeral_update(pod: Object, old: Object, context: Context) -> None
 def _replace_spec(pod: Object, spec: Object, old: Object, context: Context) -> None:
     pod["spec"] = spec
     keep_status(pod, old)
-    for key in _KEPT_METADATA:
-        keep(pod["metadata"], old["metadata"], key)
+    keep_metadata(pod, old)
     drop_disabled(spec, old["spec"], context.features)
     _count_change(pod, old)
 
