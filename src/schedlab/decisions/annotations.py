@@ -8,14 +8,14 @@ result becomes a summary with a pointer instead of a failed write (docs/referenc
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from schedlab.decisions.log import Attempt
-from schedlab.scheduler.framework.record import PASSED, BindingRecord, CycleRecord, ExtenderCall, FilterRecord
-from schedlab.scheduler.framework.status import REASONS, Code, Status, is_success
+from schedlab.decisions.rendering import filter_result, go_json, least_size, rejections, score_result
+from schedlab.scheduler.framework.record import PASSED, BindingRecord, CycleRecord, ExtenderCall
+from schedlab.scheduler.framework.status import Code, Status, is_success
 
 PREFIX: Final = "kube-scheduler-simulator.sigs.k8s.io/"
 HISTORY_KEY: Final = f"{PREFIX}result-history"
@@ -42,31 +42,28 @@ class Projection:
         limit = AUTO_BYTES_MAX if self.mode == "auto" else TOTAL_BYTES_MAX - others_bytes
         limit = min(limit, TOTAL_BYTES_MAX - others_bytes)
         newest = self._one(attempts[-1], f"{self.pointer}/{namespace}/{name}", limit)
-        history = [newest]
-        left = limit - _size(newest) - len(HISTORY_KEY) - len(go_json([newest]).encode())
+        entry = go_json(newest)
+        left = limit - _size(newest) - len(HISTORY_KEY) - len(entry.encode()) - 2
         if left < 0:
             return newest
+        history = [entry]
         for attempt in reversed(attempts[:-1]):
-            older = self._one(attempt, f"{self.pointer}/{namespace}/{name}", limit)
-            left -= len(go_json(older).encode()) + 1
+            entry = go_json(self._one(attempt, f"{self.pointer}/{namespace}/{name}", limit))
+            left -= len(entry.encode()) + 1
             if left < 0:
                 break
-            history.insert(0, older)
-        return {**newest, HISTORY_KEY: go_json(history)}
+            history.append(entry)
+        return {**newest, HISTORY_KEY: f"[{','.join(reversed(history))}]"}
 
     def _one(self, attempt: Attempt, pointer: str, limit: int) -> dict[str, str]:
         cycle = attempt.cycle()
-        if self.mode != "summary" and _least_size(cycle) <= limit:
+        # In mode `auto` a result has to fit twice: it is also the newest entry of the history.
+        room = limit if self.mode == "full" else limit // 2
+        if self.mode != "summary" and least_size(cycle) <= room:
             full = result_annotations(cycle, attempt.binding)
-            if 2 * _size(full) <= limit or (self.mode == "full" and _size(full) <= limit):
+            if _size(full) <= room:
                 return full
         return summary_annotations(cycle, attempt.binding, pointer)
-
-
-def go_json(value: object) -> str:
-    """Return JSON as Go's encoder writes maps: sorted keys, no blanks, <, > and & escaped."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def result_annotations(cycle: CycleRecord, binding: BindingRecord | None) -> dict[str, str]:
@@ -74,11 +71,8 @@ def result_annotations(cycle: CycleRecord, binding: BindingRecord | None) -> dic
     values: dict[str, object] = {
         "prefilter-result-status": {name: _text(status) for name, status in cycle.pre_filter.items()},
         "prefilter-result": {name: list(nodes) for name, nodes in cycle.pre_filter_nodes.items()},
-        "filter-result": filter_result(cycle),
         "postfilter-result": _post_filter_result(cycle),
         "prescore-result": {name: _text(status) for name, status in cycle.pre_score.items()},
-        "score-result": score_result(cycle, "raw"),
-        "finalscore-result": score_result(cycle, "final"),
         "reserve-result": {name: _text(status) for name, status in cycle.reserve.items()},
         "permit-result": {name: _permit_text(status) for name, (status, _) in cycle.permit.items()},
         "permit-result-timeout": {name: go_duration(timeout) for name, (_, timeout) in cycle.permit.items()},
@@ -89,6 +83,9 @@ def result_annotations(cycle: CycleRecord, binding: BindingRecord | None) -> dic
     values |= _extender_results(calls)
     out = {f"{PREFIX}{key}": text for key, text in cycle.custom.items()}
     out |= {f"{PREFIX}{key}": go_json(value) for key, value in values.items()}
+    out[f"{PREFIX}filter-result"] = filter_result(cycle)
+    out[f"{PREFIX}score-result"] = score_result(cycle, "raw")
+    out[f"{PREFIX}finalscore-result"] = score_result(cycle, "final")
     out[f"{PREFIX}selected-node"] = cycle.selected
     return out
 
@@ -96,18 +93,12 @@ def result_annotations(cycle: CycleRecord, binding: BindingRecord | None) -> dic
 def summary_annotations(cycle: CycleRecord, binding: BindingRecord | None, pointer: str) -> dict[str, str]:
     """Return the same keys without what grows with the number of nodes, and a summary that says where the rest is."""
     record = cycle.filter
-    reasons: dict[str, int] = {}
-    if record is not None:
-        for index, failed in enumerate(record.failed_plugin.tolist()):
-            if failed != PASSED:
-                text = f"{record.plugins[failed]}: {', '.join(REASONS.texts(int(record.reason[index])))}"
-                reasons[text] = reasons.get(text, 0) + 1
     visited = 0 if record is None else len(record.visited)
     summary = {
         "nodes": len(cycle.node_names),
         "visited": visited,
         "feasible": 0 if cycle.feasible is None else len(cycle.feasible),
-        "rejected": reasons,
+        "rejected": {} if record is None else rejections(record),
         "details": pointer,
     }
     slim = CycleRecord(
@@ -116,40 +107,6 @@ def summary_annotations(cycle: CycleRecord, binding: BindingRecord | None, point
     slim.pre_filter, slim.pre_score = cycle.pre_filter, cycle.pre_score
     slim.reserve, slim.permit = cycle.reserve, cycle.permit
     return {**result_annotations(slim, binding), SUMMARY_KEY: go_json(summary)}
-
-
-def filter_result(cycle: CycleRecord) -> dict[str, dict[str, str]]:
-    """Return node -> plugin -> `passed` or the message; a node stops at its first failing plugin."""
-    record = cycle.filter
-    if record is None:
-        return {}
-    names = cycle.node_names
-    passed = dict.fromkeys(record.plugins, "passed")
-    out: dict[str, dict[str, str]] = {}
-    for index, (row, failed) in enumerate(zip(record.visited.tolist(), record.failed_plugin.tolist(), strict=True)):
-        if failed == PASSED:
-            out[names[row]] = passed
-        else:
-            out[names[row]] = _until_failure(record, index, failed)
-    return out
-
-
-def _until_failure(record: FilterRecord, index: int, failed: int) -> dict[str, str]:
-    verdicts = dict.fromkeys(record.plugins[:failed], "passed")
-    verdicts[record.plugins[failed]] = ", ".join(REASONS.texts(int(record.reason[index])))
-    return verdicts
-
-
-def score_result(cycle: CycleRecord, which: Literal["raw", "final"]) -> dict[str, dict[str, str]]:
-    """Return node -> plugin -> score as text."""
-    record = cycle.score
-    if record is None:
-        return {}
-    columns = getattr(record, which).T.tolist()
-    return {
-        cycle.node_names[row]: {plugin: str(score) for plugin, score in zip(record.plugins, scores, strict=True)}
-        for row, scores in zip(record.rows.tolist(), columns, strict=True)
-    }
 
 
 def _post_filter_result(cycle: CycleRecord) -> dict[str, dict[str, str]]:
@@ -198,14 +155,6 @@ def go_duration(nanoseconds: int) -> str:
     if hours:
         return f"{hours}h{minutes}m{seconds}s"
     return f"{minutes}m{seconds}s" if minutes else f"{seconds}s"
-
-
-def _least_size(cycle: CycleRecord) -> int:
-    """A lower bound of the rendered size, cheap enough to ask before rendering."""
-    visited = 0 if cycle.filter is None else len(cycle.filter.visited)
-    plugins = 0 if cycle.filter is None else len(cycle.filter.plugins)
-    scored = 0 if cycle.score is None else cycle.score.raw.size
-    return visited * (20 + 2 * plugins) + 2 * 10 * scored
 
 
 def _size(annotations: Mapping[str, str]) -> int:

@@ -13,11 +13,11 @@ from schedlab.decisions.annotations import (
     TOTAL_BYTES_MAX,
     AnnotationMode,
     Projection,
-    go_json,
     result_annotations,
 )
 from schedlab.decisions.log import Attempt, DecisionLog
 from schedlab.decisions.packing import pack
+from schedlab.decisions.rendering import go_json, least_size
 from schedlab.scheduler.framework.record import CycleRecord, ExtenderCall
 from schedlab.scheduler.framework.status import Code, Status
 from tests.unit.decisions import records
@@ -186,3 +186,11 @@ def test_log_feeds_the_projection() -> None:
 
     assert story is not None
     assert HISTORY_KEY in Projection().annotations("default", "p", story.attempts, 0)
+
+
+@pytest.mark.parametrize("record", [records.scheduled(), records.failed(), records.many_nodes(1, 40)])
+def test_the_bound_by_which_results_are_summarised_is_never_above_their_size(record: CycleRecord) -> None:
+    rendered = sum(len(_values(record)[key]) for key in ("filter-result", "score-result", "finalscore-result"))
+
+    assert least_size(record) <= rendered
+    assert not record.score or least_size(record) >= 0.75 * rendered
