@@ -48,6 +48,7 @@ REQUIRED: Final = (
     "volmixed",
     "dra",
     "dramixed",
+    "queue",
     "mixed",
     "medium",
 )
