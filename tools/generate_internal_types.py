@@ -18,11 +18,15 @@ from pathlib import Path
 PACKAGES = {
     "core": ("kubernetes/pkg/apis/core", "api/core/v1"),
     "apps": ("kubernetes/pkg/apis/apps", "api/apps/v1"),
+    "batch": ("kubernetes/pkg/apis/batch", "api/batch/v1"),
 }
 ROOTS = (
     "apps.DaemonSetUpdateStrategy",
     "apps.DeploymentStrategy",
     "apps.StatefulSetUpdateStrategy",
+    "batch.PodFailurePolicy",
+    "batch.SuccessPolicy",
+    "batch.UncountedTerminatedPods",
     "core.EphemeralContainer",
     "core.HostIP",
     "core.NodeAddress",

@@ -105,7 +105,12 @@ def _render_struct(fields: Sequence[tuple[str, str, str]], value: Mapping[str, A
 
 
 def _render_wire(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value[key] for key in _WIRE_ORDER[kind] if value.get(key) not in (None, "", 0, [], {})}
+    return {key: _sorted(value[key]) for key in _WIRE_ORDER[kind] if value.get(key) not in (None, "", 0, [], {})}
+
+
+def _sorted(value: Any) -> Any:
+    """Put the keys of a map in order; other values stay."""
+    return {key: value[key] for key in sorted(value)} if isinstance(value, Mapping) else value
 
 
 def _inside(spec: Mapping[str, Any]) -> Mapping[str, Any]:

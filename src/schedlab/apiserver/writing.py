@@ -106,6 +106,7 @@ class WriteHandlers:
         """Delete an object, or mark it for deletion."""
         form = request.output_form()
         options = await self._delete_options(request)
+        _warn_of_orphans(route, request, options)
         info = request.info
         deletion = self._registry.delete(route.resource.name, info.name, _namespace(request), options)
         await settle(self._registry, self._registry.revision)
@@ -122,6 +123,7 @@ class WriteHandlers:
         query = read_list_query(request.query)
         selection = self._reading.selection(route.resource, request, query)
         options = await self._delete_options(request)
+        _warn_of_orphans(route, request, options)
         found = self._registry.delete_collection(route.resource.name, _namespace(request), selection, options)
         await settle(self._registry, self._registry.revision)
         return results.several(request, route, found, form)
@@ -136,6 +138,12 @@ class WriteHandlers:
         media_type = body_media_type(request.content_type)
         decoded = decode_request_body(text, media_type, _DELETE_OPTIONS, schema)
         return to_delete_options(decoded.object, request.user)
+
+
+def _warn_of_orphans(route: Route, request: Request, options: DeleteOptions) -> None:
+    """Tell who does not say what becomes of the dependents, where they stay."""
+    if options.propagation_policy is None and options.orphan_dependents is None:
+        request.warnings.append(route.resource.strategy.orphan_warning)
 
 
 def decode_checked(

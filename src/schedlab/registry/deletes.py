@@ -83,6 +83,8 @@ class Deleter:
         return self._answer(resource, gone, immediate=True)
 
     def _update(self, resource: Resource, obj: Object, current: StoredObject, options: DeleteOptions) -> StoredObject:
+        if obj == current.raw:
+            return current
         if options.dry_run:
             return StoredObject.encode(resource.storage, obj, current.revision)
         stored = StoredObject.encode(resource.storage, obj, self._core.store.next_revision)

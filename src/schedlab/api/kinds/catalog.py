@@ -7,6 +7,7 @@ from typing import Final
 
 from schedlab.api.kinds.configmap import CONFIG_MAP
 from schedlab.api.kinds.controllerrevision import CONTROLLER_REVISION
+from schedlab.api.kinds.cronjob import CRON_JOB
 from schedlab.api.kinds.csidriver import CSI_DRIVER
 from schedlab.api.kinds.csinode import CSI_NODE
 from schedlab.api.kinds.csistoragecapacity import CSI_STORAGE_CAPACITY
@@ -15,6 +16,7 @@ from schedlab.api.kinds.deployment import DEPLOYMENT
 from schedlab.api.kinds.deviceclass import DEVICE_CLASS
 from schedlab.api.kinds.endpoints import ENDPOINTS
 from schedlab.api.kinds.event import EVENT, EVENT_V1
+from schedlab.api.kinds.job import JOB
 from schedlab.api.kinds.lease import LEASE
 from schedlab.api.kinds.limitrange import LIMIT_RANGE
 from schedlab.api.kinds.namespace import NAMESPACE
@@ -41,6 +43,7 @@ from schedlab.api.kinds.volumeattachment import VOLUME_ATTACHMENT
 _STRATEGIES: Final = (
     CONFIG_MAP,
     CONTROLLER_REVISION,
+    CRON_JOB,
     CSI_DRIVER,
     CSI_NODE,
     CSI_STORAGE_CAPACITY,
@@ -50,6 +53,7 @@ _STRATEGIES: Final = (
     ENDPOINTS,
     EVENT,
     EVENT_V1,
+    JOB,
     LEASE,
     LIMIT_RANGE,
     NAMESPACE,

@@ -112,7 +112,6 @@ REPLICATION_CONTROLLER: Final = Strategy(
     default=_default,
     prepare=_prepare,
     subresources={"status": update_of_status(_validate_status)},
-    orphans_dependents=True,
     field_labels=FieldLabels(frozenset(("metadata.name", "metadata.namespace", "status.replicas"))),
     field_values=_field_values,
     orphans_dependents=True,

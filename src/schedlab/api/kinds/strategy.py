@@ -94,11 +94,10 @@ class Strategy:
     returns_deleted: bool = False
     #: Whether nothing can depend on these objects, so that propagation policies are ignored.
     no_dependents: bool = False
-    #: Whether a deletion that says nothing about dependents leaves them behind, and what a client is told then.
-    orphans_dependents: bool = False
-    orphan_warning: str = ""
     #: Whether what depends on these objects outlives them, unless a deletion says otherwise.
     orphans_dependents: bool = False
+    #: What a client is told when its deletion says nothing about them.
+    orphan_warning: str = ""
     field_labels: FieldLabels = DEFAULT_FIELD_LABELS
     #: Values of the selectable fields beside metadata.name and metadata.namespace.
     field_values: Callable[[StoredObject], Mapping[str, str]] | None = None
