@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 from pathlib import Path
 
 from schedlab.apimachinery.yaml import load_all
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.driver import BatchDriver
-from schedlab.decisions.packing import unpack
+from schedlab.decisions.annotations import result_annotations
+from schedlab.decisions.explain import explain
 from schedlab.kernel.clock import SECOND_NS, VirtualClock
 from schedlab.kernel.randomness import SeededRandom
 
@@ -42,15 +44,15 @@ def run_shop(seed: int) -> Cluster:
 
 
 def digest(cluster: Cluster) -> str:
-    """Hash every object with its revision, and every record of every attempt, in order."""
+    """Hash every object with its revision, and what is told of every attempt, in order."""
     found = hashlib.sha256()
     for resource in cluster.store.resources():
         for obj in cluster.store.list(resource):
             found.update(obj.json() + b"\n")
     for story in cluster.log.stories():
         for attempt in story.attempts:
-            record = unpack(attempt.packed)
-            found.update(f"{record!r} {attempt.binding!r}\n".encode())
+            told = explain(story, attempt.number), result_annotations(attempt.cycle(), attempt.binding)
+            found.update(json.dumps(told, sort_keys=True).encode())
     return found.hexdigest()
 
 

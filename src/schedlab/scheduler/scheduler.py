@@ -106,10 +106,7 @@ class Scheduler:
         self.extenders = build_extenders(config.extenders, listers.lister(NODES))
         self.percentage_of_nodes_to_score = config.percentage_of_nodes_to_score or 0
         self.nominates_before_binding = features.enabled("NominatedNodeNameForExpectation")
-        self.next_start_node_index = 0
-        self.scheduling_cycle = 0
-        self.revision = 0
-        self._last_event_ns = 0
+        self.next_start_node_index = self.scheduling_cycle = self.revision = self._last_event_ns = 0
         self._in_cycle = False
         self._deferred: deque[Callable[[], None]] = deque()
         services = Services(
