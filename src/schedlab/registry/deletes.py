@@ -88,6 +88,8 @@ class Deleter:
         if options.dry_run:
             return StoredObject.encode(resource.storage, obj, current.revision)
         stored = StoredObject.encode(resource.storage, obj, self._core.store.next_revision)
+        if stored.same_content(current):
+            return current
         self._core.store.update(stored, current.revision)
         return stored
 

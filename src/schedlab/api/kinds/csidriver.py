@@ -18,6 +18,10 @@ from schedlab.apimachinery import field, names
 from schedlab.apimachinery.field import ErrorList, Path
 
 _SPEC: Final = Path("spec")
+_TOKENS_IN_SIGHT: Final = (
+    "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible "
+    "logging of tokens in volume attributes"
+)
 _MODES: Final = ("Persistent", "Ephemeral")
 _GROUP_POLICIES: Final = ("File", "None", "ReadWriteOnceWithFSType")
 _TOKEN_SECONDS_MIN: Final = 600
@@ -52,12 +56,20 @@ def _drop_disabled(spec: Object, old: Mapping[str, Any], context: Context) -> No
         spec.pop("seLinuxMount", None)
 
 
-def _validate(driver: Object, _context: Context) -> ErrorList:
+def _validate(driver: Object, context: Context) -> ErrorList:
     errors = meta.validate(driver["metadata"], names.name_is_dns_subdomain, namespaced=False)
     name = driver["metadata"].get("name", "")
     if not errors:
         errors += csi_driver_name(name, Path("metadata", "name"))
-    return errors + _validate_spec(driver["spec"])
+    errors += _validate_spec(driver["spec"])
+    if not errors:
+        _warn(driver["spec"], context)
+    return errors
+
+
+def _warn(spec: Object, context: Context) -> None:
+    if spec.get("tokenRequests") and spec.get("serviceAccountTokenInSecrets") is None:
+        context.warnings.append(_TOKENS_IN_SIGHT)
 
 
 def _validate_spec(spec: Object) -> ErrorList:
@@ -107,10 +119,12 @@ def _prepare_update(new: Object, old: Object, context: Context) -> None:
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
 
-def _validate_update(new: Object, old: Object, _context: Context) -> ErrorList:
+def _validate_update(new: Object, old: Object, context: Context) -> ErrorList:
     errors = meta.validate_update(new["metadata"], old["metadata"]) + _validate_spec(new["spec"])
     for key in ("attachRequired", "volumeLifecycleModes"):
         errors += meta.validate_immutable(new["spec"].get(key), old["spec"].get(key), _SPEC.child(key))
+    if not errors:
+        _warn(new["spec"], context)
     return errors
 
 

@@ -1,6 +1,7 @@
 """Device classes.
 
 Mirrors: pkg/registry/resource/deviceclass/strategy.go (v1.36)
+Differs: only metadata is checked.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ from schedlab.api.rules.resource_names import is_native_resource
 from schedlab.api.validation import meta
 from schedlab.api.validation.claims import validate_claim_spec
 from schedlab.api.validation.common import messages
+from schedlab.api.validation.pods.warnings import claim_spec_warnings
 from schedlab.api.validation.resources import validate_quantity
 from schedlab.apimachinery import field, names
 from schedlab.apimachinery.field import ErrorList, Path
@@ -89,7 +90,17 @@ def _is_known_source(source: Mapping[str, Any] | None) -> bool:
 
 def _validate(claim: Object, context: Context) -> ErrorList:
     errors = meta.validate(claim["metadata"], names.name_is_dns_subdomain, namespaced=True)
-    return errors + validate_claim_spec(claim["spec"], _SPEC, context)
+    errors += validate_claim_spec(claim["spec"], _SPEC, context)
+    if not errors:
+        _warn(claim, context)
+    return errors
+
+
+def _warn(claim: Object, context: Context) -> None:
+    if _annotation(claim) is not None:
+        path = Path("metadata", "annotations").key(_BETA_CLASS)
+        context.warnings.append(f'{path}: deprecated since v1.8; use "storageClassName" attribute instead')
+    context.warnings.extend(claim_spec_warnings(claim["spec"], _SPEC))
 
 
 def _prepare_update(new: Object, old: Object, context: Context) -> None:

@@ -1,6 +1,7 @@
 """Resource slices.
 
 Mirrors: pkg/registry/resource/resourceslice/strategy.go, pkg/apis/resource/v1/defaults.go (v1.36)
+Differs: only metadata is checked.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ RESOURCE_SLICE: Final = Strategy(
     default=_default,
     prepare=first_generation,
     returns_deleted=True,
-    field_labels=FieldLabels(frozenset(("metadata.name", "spec.nodeName", "spec.driver"))),
+    field_labels=FieldLabels(
+        frozenset(("metadata.name", "spec.nodeName", "spec.driver")),
+        "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {}",
+    ),
     field_values=_field_values,
 )

@@ -18,6 +18,7 @@ from schedlab.api.kinds.strategy import (
     keep_status,
 )
 from schedlab.api.object import Object, StoredObject
+from schedlab.api.validation.service_warnings import service_warnings
 from schedlab.api.validation.services import (
     is_external,
     needs_cluster_ip,
@@ -27,6 +28,7 @@ from schedlab.api.validation.services import (
     validate_service_status,
     validate_service_update,
 )
+from schedlab.apimachinery.field import ErrorList
 from schedlab.apimachinery.field_selectors import FieldLabels
 
 _AFFINITY_SECONDS: Final = 10_800
@@ -109,10 +111,24 @@ def _field_values(service: StoredObject) -> dict[str, str]:
     return {"spec.clusterIP": spec.get("clusterIP", ""), "spec.type": spec.get("type", "")}
 
 
+def _validate(service: Object, context: Context) -> ErrorList:
+    errors = validate_new_service(service, context)
+    if not errors:
+        context.warnings.extend(service_warnings(service))
+    return errors
+
+
+def _validate_update(new: Object, old: Object, context: Context) -> ErrorList:
+    errors = validate_service_update(new, old, context)
+    if not errors:
+        context.warnings.extend(service_warnings(new))
+    return errors
+
+
 SERVICE: Final = Strategy(
     resource="services",
-    validate=validate_new_service,
-    update=UpdateStrategy(validate_service_update, _prepare_update, RESETS_STATUS),
+    validate=_validate,
+    update=UpdateStrategy(_validate_update, _prepare_update, RESETS_STATUS),
     default=_default,
     prepare=_prepare,
     subresources={"status": UpdateStrategy(validate_service_status, _prepare_status, RESETS_SPEC)},

@@ -1,7 +1,7 @@
 """What the API server makes of a pod before it is checked and stored.
 
 Mirrors: pkg/registry/core/pod/strategy.go (v1.36)
-Differs: AppArmor annotations are not copied into fields.
+Differs: nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from schedlab.api.kinds.conditions import set_condition
+from schedlab.api.kinds.pod.app_armor import copy_to_fields
 from schedlab.api.kinds.pod.disabled import drop_disabled, drop_disabled_status
 from schedlab.api.kinds.strategy import Context, keep, keep_metadata, keep_spec, keep_status
 from schedlab.api.object import Object
@@ -37,6 +38,7 @@ def prepare_create(pod: Object, context: Context) -> None:
         }
         set_condition(status, condition, context.now)
     merge_label_keys(pod, context)
+    copy_to_fields(pod, context)
 
 
 def _qos_class(spec: Object, context: Context) -> str:

@@ -24,6 +24,7 @@ from schedlab.api.validation.pods.resize import validate_resize
 from schedlab.api.validation.pods.rules import PodRules
 from schedlab.api.validation.pods.spec import validate_new_pod
 from schedlab.api.validation.pods.status import validate_status_update
+from schedlab.api.validation.pods.warnings import pod_name_warnings, pod_warnings
 from schedlab.apimachinery.field import ErrorList
 from schedlab.apimachinery.field_selectors import FieldLabels
 
@@ -58,7 +59,13 @@ def _rules(context: Context) -> PodRules:
 
 
 def _validate(pod: Object, context: Context) -> ErrorList:
-    return validate_new_pod(pod, _rules(context))
+    rules = _rules(context)
+    errors = validate_new_pod(pod, rules)
+    if not errors:
+        metadata = pod["metadata"]
+        context.warnings.extend(pod_name_warnings(metadata["name"]))
+        context.warnings.extend(pod_warnings(metadata, pod["spec"], rules))
+    return errors
 
 
 def _checked_by(check: Callable[[Object, Object, PodRules], ErrorList]) -> ValidateUpdate:
