@@ -31,8 +31,9 @@ V = TypeVar("V", bound=Named)
 class AssumeCache(Generic[V]):
     """What a lister knows, changed by what is assumed."""
 
-    def __init__(self, lister: Lister) -> None:
+    def __init__(self, lister: Lister, resource: str) -> None:
         self.lister = lister
+        self._resource = resource
         self._assumed: dict[tuple[str, str], V] = {}
 
     def get(self, name: str, namespace: str = "") -> V | None:
@@ -51,7 +52,7 @@ class AssumeCache(Generic[V]):
         found: V | None = self.lister.get(meta.name, meta.namespace)
         shown = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
         if found is None:
-            return f'"{shown}" is gone'
+            return f'{self._resource} "{shown}" not found'
         if found.metadata.resource_version != meta.resource_version:
             versions = f"stored: {found.metadata.resource_version}, assume: {meta.resource_version}"
             return f'"{shown}" is out of sync ({versions})'

@@ -32,6 +32,7 @@ from schedlab.kernel.clock import SECOND_NS
 from schedlab.scheduler.framework.events import EventResource
 from schedlab.scheduler.framework.interface import Work
 from schedlab.scheduler.framework.status import Status, error
+from schedlab.scheduler.plugins.volume_binding.claims import CLAIMS, VOLUMES
 from schedlab.scheduler.plugins.volume_binding.finding import PodVolumes, Provision, StaticBinding, migrated_plugin
 
 if TYPE_CHECKING:
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
     from schedlab.api.views.storage import CSINode, PersistentVolume, PersistentVolumeClaim
     from schedlab.client.protocol import Outcome
     from schedlab.scheduler.plugins.volume_binding.claims import Storage
-
-VOLUMES: Final = "persistentvolumes"
-CLAIMS: Final = "persistentvolumeclaims"
 
 _WAIT_FOR: Final = (
     EventResource.PERSISTENT_VOLUME,

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from schedlab.api.views.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
     from schedlab.client.listers import Listers
 
+VOLUMES: Final = "persistentvolumes"
+CLAIMS: Final = "persistentvolumeclaims"
 REASON_UNBOUND: Final = "pod has unbound immediate PersistentVolumeClaims"
 
 
@@ -44,8 +46,8 @@ class Storage:
     """Everything that storage classes, claims and volumes are asked about; volumes and claims as assumed."""
 
     def __init__(self, listers: Listers) -> None:
-        self.volumes: AssumeCache[PersistentVolume] = AssumeCache(listers.lister("persistentvolumes"))
-        self.claims: AssumeCache[PersistentVolumeClaim] = AssumeCache(listers.lister("persistentvolumeclaims"))
+        self.volumes: AssumeCache[PersistentVolume] = AssumeCache(listers.lister(VOLUMES), VOLUMES)
+        self.claims: AssumeCache[PersistentVolumeClaim] = AssumeCache(listers.lister(CLAIMS), CLAIMS)
         self.classes = listers.lister("storageclasses.storage.k8s.io")
         self.csi_nodes = listers.lister("csinodes.storage.k8s.io")
         self.drivers = listers.lister("csidrivers.storage.k8s.io")
