@@ -8,72 +8,14 @@ Mirrors: pkg/scheduler/metrics/metrics.go (v1.36), what a single process without
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
 from typing import Final, Protocol
 
 from schedlab.kernel.clock import SECOND_NS
-
-Labels = tuple[str, ...]
+from schedlab.kernel.metrics import Counter, Gauge, Histogram, exponential
 
 SCHEDULED: Final = "scheduled"
 UNSCHEDULABLE: Final = "unschedulable"
 ERROR: Final = "error"
-
-
-def exponential(start: float, factor: float, count: int) -> tuple[float, ...]:
-    """Return bucket bounds as Prometheus' ExponentialBuckets."""
-    bounds, bound = [], start
-    for _ in range(count):
-        bounds.append(bound)
-        bound *= factor
-    return tuple(bounds)
-
-
-class Counter:
-    """Counts by label values."""
-
-    def __init__(self, name: str, labels: Labels = ()) -> None:
-        self.name, self.labels = name, labels
-        self.values: dict[Labels, int] = {}
-
-    def add(self, *values: str) -> None:
-        """Count one more."""
-        self.values[values] = self.values.get(values, 0) + 1
-
-
-class Gauge:
-    """Values that go up and down, by label values."""
-
-    def __init__(self, name: str, labels: Labels = ()) -> None:
-        self.name, self.labels = name, labels
-        self.values: dict[Labels, float] = {}
-
-    def set(self, value: float, *values: str) -> None:
-        """Set the value."""
-        self.values[values] = value
-
-
-class Histogram:
-    """Observations in buckets (upper bounds, the last one is infinity), by label values: counts, sum, count."""
-
-    def __init__(self, name: str, bounds: Sequence[float], labels: Labels = ()) -> None:
-        self.name, self.bounds, self.labels = name, tuple(bounds), labels
-        self.values: dict[Labels, tuple[list[int], list[float]]] = {}
-
-    def observe(self, value: float, *values: str) -> None:
-        """Count one observation."""
-        found = self.values.get(values)
-        if found is None:
-            found = self.values[values] = ([0] * (len(self.bounds) + 1), [0.0])
-        buckets, total = found
-        buckets[bisect_left(self.bounds, value)] += 1
-        total[0] += value
-
-    def count(self, *values: str) -> int:
-        """Return how many observations there were."""
-        found = self.values.get(values)
-        return sum(found[0]) if found else 0
 
 
 class Recorder(Protocol):

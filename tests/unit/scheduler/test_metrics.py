@@ -1,24 +1,7 @@
 """The scheduler's metrics."""
 
-import pytest
-
 from schedlab.kernel.clock import SECOND_NS
-from schedlab.scheduler.metrics import Histogram, SchedulerMetrics, exponential
-
-
-def test_buckets_grow_by_a_factor() -> None:
-    assert exponential(1, 2, 5) == (1, 2, 4, 8, 16)
-
-
-@pytest.mark.parametrize(("value", "bucket"), [(0.5, 0), (1, 0), (1.5, 1), (2, 1), (3, 2)])
-def test_bounds_belong_to_their_bucket(value: float, bucket: int) -> None:
-    histogram = Histogram("h", (1, 2))
-    histogram.observe(value, "a")
-
-    counts, total = histogram.values["a",]
-    assert counts[bucket] == histogram.count("a") == 1
-    assert total == [value]
-    assert histogram.count("b") == 0
+from schedlab.scheduler.metrics import SchedulerMetrics
 
 
 def test_attempts_and_latencies_have_upstreams_labels() -> None:
