@@ -177,6 +177,7 @@ class Writer:
         metadata_rules.drop_repeated_owners(obj["metadata"], options.warnings, after_admission=True)
         context = self._core.context(options)
         if old is None or current is None:
+            obj["metadata"].pop("resourceVersion", None)  # of what was once there
             return Written(self._insert(resource, obj, context, attributes), created=True)
         self._settle_revision(resource, obj["metadata"], name, current)
         begin = self._core.begin.get(resource.storage)
