@@ -18,12 +18,14 @@ from pathlib import Path
 PACKAGES = {
     "core": ("kubernetes/pkg/apis/core", "api/core/v1"),
     "apps": ("kubernetes/pkg/apis/apps", "api/apps/v1"),
+    "autoscaling": ("kubernetes/pkg/apis/autoscaling", "api/autoscaling/v2"),
     "batch": ("kubernetes/pkg/apis/batch", "api/batch/v1"),
 }
 ROOTS = (
     "apps.DaemonSetUpdateStrategy",
     "apps.DeploymentStrategy",
     "apps.StatefulSetUpdateStrategy",
+    "autoscaling.HorizontalPodAutoscalerBehavior",
     "batch.PodFailurePolicy",
     "batch.SuccessPolicy",
     "batch.UncountedTerminatedPods",

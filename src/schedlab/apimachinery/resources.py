@@ -253,10 +253,14 @@ class Resources:
         return next((entry for entry in self._types if entry.group == group and entry.kind == kind), None)
 
     def named(self, name: str) -> ResourceType:
-        """Return a resource by its name with group (`pods`, `deployments.apps`); raises KeyError."""
+        """Return a resource by its name with group (`pods`, `deployments.apps`); raises KeyError.
+
+        The name may also say which version is meant, as kubectl takes it: `horizontalpodautoscalers.v1.autoscaling`.
+        """
         resource, _, group = name.partition(".")
+        version, _, rest = group.partition(".")
         for entry in self._types:
-            if entry.resource == resource and entry.group == group:
+            if entry.resource == resource and (entry.group == group or (entry.version, entry.group) == (version, rest)):
                 return entry
         raise KeyError(name)
 

@@ -103,7 +103,7 @@ class APIServer:
         self._clock = clock
         self._authenticator = authenticator
         self._authorizer: Authorizer = BasicAuthorizer() if authorizer is None else authorizer
-        served = [registry.resource(entry.full_name) for entry in registry.resources]
+        served = [*registry.served]
         served += [unstored(name) for name in (*REVIEWS, BINDINGS)]
         self._router = Router(served)
         self._reviews = ReviewHandlers(authenticator, self._authorizer, clock)
@@ -149,17 +149,41 @@ class APIServer:
             await _send(send, error_answer(new_bad_request(str(error)), PLAIN), [audit_id, _NO_STORE], scope["method"])
             return
         headers = [audit_id, _NO_STORE]
-        try:
-            result = await self._serve(request, headers)
-        except StatusError as error:
-            result = self._refusal(request, error)
-        except ClientGone:
+        started_s = perf_counter()
+        route, result = await self._result(request, headers)
+        if result is None:
             return
+        if route is None:
+            await self._reply(request, result, headers, send)
+            return
+        if isinstance(result, WatchStream):
+            size = await self._watch(request, route, result, headers, send)
+        else:
+            size = await self._reply(request, result, headers, send)
+        status = result.status if isinstance(result, Answer) else 200
+        self._metrics.answered(request, route, status, size, perf_counter() - started_s)
+
+    async def _result(
+        self, request: Request, headers: list[tuple[bytes, bytes]]
+    ) -> tuple[Route | None, Result | None]:
+        """Make the answer, of whatever kind; None when nobody waits for it any more."""
+        route = None
+        kind = self._metrics.started(request)
+        try:
+            route = self._admit(request, headers)
+            result = await (self._endpoints.answer(request) if route is None else self._handle(route, request))
+        except StatusError as error:
+            return route, self._refusal(request, error)
+        except ClientGone:
+            return None, None
         except Exception:  # noqa: BLE001 - a bug of ours must not end the connection without a word; it is logged with its story
             _log.exception("%s %s failed", request.method, request.path)
-            result = error_answer(_internal_error(), request.error_form())
-        await self._reply(request, result, headers, send)
+            return route, error_answer(_internal_error(), request.error_form())
+        finally:
+            self._metrics.ended(kind)
+        return route, result
 
+    XXX
     async def _serve(self, request: Request, headers: list[tuple[bytes, bytes]]) -> Result:
         self._check_site(request)
         _check_timeout(request)

@@ -84,6 +84,11 @@ class Registry:
         """The served resources, for discovery and routing."""
         return Resources(resource.type for resource in self._core.resources.values())
 
+    @property
+    def served(self) -> Iterable[Resource]:
+        """What is known of every served resource, each of its versions included."""
+        return self._core.resources.values()
+
     def resource(self, name: str) -> Resource:
         """Return what is known of a resource; raises NotFound for one that is not served."""
         found = self._core.resources.get(name)

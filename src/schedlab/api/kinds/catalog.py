@@ -16,6 +16,7 @@ from schedlab.api.kinds.deployment import DEPLOYMENT
 from schedlab.api.kinds.deviceclass import DEVICE_CLASS
 from schedlab.api.kinds.endpoints import ENDPOINTS
 from schedlab.api.kinds.event import EVENT, EVENT_V1
+from schedlab.api.kinds.horizontalpodautoscaler import HORIZONTAL_POD_AUTOSCALER, HORIZONTAL_POD_AUTOSCALER_V1
 from schedlab.api.kinds.job import JOB
 from schedlab.api.kinds.lease import LEASE
 from schedlab.api.kinds.limitrange import LIMIT_RANGE
@@ -53,6 +54,8 @@ _STRATEGIES: Final = (
     ENDPOINTS,
     EVENT,
     EVENT_V1,
+    HORIZONTAL_POD_AUTOSCALER,
+    HORIZONTAL_POD_AUTOSCALER_V1,
     JOB,
     LEASE,
     LIMIT_RANGE,

@@ -7,6 +7,7 @@ Differs: an autoscaler is printed from its autoscaling/v2 form.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from schedlab.api.kinds.horizontalpodautoscaler_v1 import to_v2
 from schedlab.apimachinery.table import AGE, NAME, NONE, UNKNOWN, UNSET, Cell, Column, Object, Printer, age, name_of
 from schedlab.apiserver.printers.common import part, shows
 
@@ -22,6 +23,8 @@ _SOURCES: Final = {
 
 
 def _autoscaler_cells(autoscaler: Object, now_ns: int) -> Sequence[Cell]:
+    if autoscaler.get("apiVersion") == "autoscaling/v1":
+        autoscaler = to_v2(dict(autoscaler))
     spec, status = part(autoscaler, "spec"), part(autoscaler, "status")
     target, least = part(spec, "scaleTargetRef"), spec.get("minReplicas")
     return (
