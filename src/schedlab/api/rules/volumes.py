@@ -7,21 +7,22 @@ Differs: of FindMatchingVolume only the scheduler's path, with the node left to 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from schedlab.api.rules.node_affinity import parse_node_selector
-from schedlab.api.views.core import Node
-from schedlab.api.views.meta import ObjectMeta
 from schedlab.api.views.storage import ObjectReference
 from schedlab.apimachinery import field
 from schedlab.apimachinery.quantity import Quantity, parse_cached
 from schedlab.apimachinery.selectors import Selector, selector_from_view
 
 if TYPE_CHECKING:
-    from schedlab.api.views.core import Pod, Volume
+    from schedlab.api.rules.node_affinity import ParsedTerm
+    from schedlab.api.views.core import NodeSelector, Pod, Volume
     from schedlab.api.views.storage import (
         PersistentVolume,
         PersistentVolumeClaim,
@@ -100,16 +101,26 @@ def storage_capacity(volume: PersistentVolume) -> Quantity:
 # --- Where a volume can be used ---
 
 
+@lru_cache(maxsize=1 << 16)
+def terms_of_reach(selector: NodeSelector) -> tuple[ParsedTerm, ...]:
+    """Return the terms of a volume's node affinity that labels alone decide.
+
+    Upstream asks about a node without a name, so what a term asks of the name is known beforehand.
+    """
+    terms = parse_node_selector(selector).terms
+    met = (term for term in terms if term.errors or all(each.matches("") for each in term.fields))
+    return tuple(dataclasses.replace(term, fields=()) for term in met)
+
+
 def affinity_mismatch(affinity: VolumeNodeAffinity | None, node_labels: Mapping[str, str]) -> str | None:
     """Return why nodes with these labels cannot reach a volume, or None."""
     if affinity is None or affinity.required is None:
         return None
-    # The labels are all that counts: upstream asks about a node without a name.
-    node = Node(metadata=ObjectMeta(labels=dict(node_labels)))
-    parsed = parse_node_selector(affinity.required)
-    if parsed.matches(node):
+    terms = terms_of_reach(affinity.required)
+    if any(not term.errors and (term.labels is None or term.labels.matches(node_labels)) for term in terms):
         return None
-    return field.aggregate(parsed.errors) if parsed.errors else "no matching NodeSelectorTerms"
+    errors = [error for term in terms for error in term.errors]
+    return field.aggregate(errors) if errors else "no matching NodeSelectorTerms"
 
 
 def topology_matches(terms: Iterable[TopologySelectorTerm], node_labels: Mapping[str, str]) -> bool:

@@ -5,15 +5,13 @@ Every step has a mask of the nodes it is still about (`open`), since a node is d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from schedlab.api.rules import csi_migration
 from schedlab.api.rules.csi_migration import TranslationError
-from schedlab.api.rules.node_affinity import ParsedTerm, parse_node_selector
 from schedlab.api.rules.volumes import (
     SELECTED_NODE,
     claim_class,
@@ -21,6 +19,7 @@ from schedlab.api.rules.volumes import (
     is_bound_to,
     is_free_for,
     storage_capacity,
+    terms_of_reach,
 )
 from schedlab.apimachinery.selectors import selector_from_view
 from schedlab.scheduler.framework.node_masks import any_term_mask, selector_mask
@@ -136,8 +135,7 @@ class _Search:
             return self._all()
         found = self._reaches.get(affinity)
         if found is None:
-            terms = _without_fields(parse_node_selector(affinity.required).terms)
-            found = self._reaches[affinity] = any_term_mask(self._table, terms)
+            found = self._reaches[affinity] = any_term_mask(self._table, terms_of_reach(affinity.required))
         return found
 
     # --- Claims that wait ---
@@ -221,8 +219,3 @@ class _Search:
         for capacity in capacities:
             mask |= selector_mask(self._table, selector_from_view(capacity.node_topology))
         return mask
-
-
-def _without_fields(terms: Iterable[ParsedTerm]) -> list[ParsedTerm]:
-    """Return the terms a node without a name can match, without what they ask of its name."""
-    return [replace(term, fields=()) for term in terms if all(field.matches("") for field in term.fields)]
