@@ -1,6 +1,6 @@
 """The API server as an ASGI application: what happens to every request, in this order.
 
-    Host and Origin ─► who asks ─► whom they speak for ─► may they ─► route ─► handler ─► answer
+    Host and Origin ─► who asks ─► whom they speak for ─► may they ─► route ─► handler ─► answer ─► counted
          403             401            403                  403       404, 405 …
 
 Mirrors: DefaultBuildHandlerChain in staging/src/k8s.io/apiserver/pkg/server/config.go (v1.36)
@@ -15,6 +15,7 @@ import logging
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
@@ -32,7 +33,6 @@ from schedlab.apiserver.answers import (
     compress,
     compress_pieces,
     error_answer,
-    page_not_found,
 )
 from schedlab.apiserver.authentication import Authenticator, read_impersonation
 from schedlab.apiserver.authorization import Authorizer, BasicAuthorizer
@@ -40,6 +40,7 @@ from schedlab.apiserver.containers import LogSource
 from schedlab.apiserver.discovery import Discovery
 from schedlab.apiserver.endpoints import Endpoints
 from schedlab.apiserver.health import Health
+from schedlab.apiserver.metrics import ServerMetrics
 from schedlab.apiserver.negotiation import PLAIN
 from schedlab.apiserver.reading import ReadHandlers
 from schedlab.apiserver.request import ClientGone, Request
@@ -119,10 +120,11 @@ class APIServer:
             "delete": writing.delete,
             "deletecollection": writing.delete_collection,
         }
+        self._metrics = ServerMetrics()
         self._stopping = False
         health = Health(lambda: self._stopping)
         resources = Resources(resource.type for resource in served)
-        self._endpoints = Endpoints(Discovery(resources, self._settings.address), health)
+        self._endpoints = Endpoints(Discovery(resources, self._settings.address), health, self._metrics)
 
     # --- stopping ----------------------------------------------------------------------------------------------------
 
@@ -153,23 +155,24 @@ class APIServer:
         route, result = await self._result(request, headers)
         if result is None:
             return
-        if route is None:
-            await self._reply(request, result, headers, send)
-            return
+        size = 0
         if isinstance(result, WatchStream):
-            size = await self._watch(request, route, result, headers, send)
+            assert route is not None, "only resources are watched"
+            await self._stream(request, route, result, headers, send)
         else:
             size = await self._reply(request, result, headers, send)
-        status = result.status if isinstance(result, Answer) else 200
-        self._metrics.answered(request, route, status, size, perf_counter() - started_s)
+        if route is not None:
+            status = result.status if isinstance(result, Answer) else 200
+            self._metrics.answered(request, route, status, size, perf_counter() - started_s)
 
-    async def _result(
-        self, request: Request, headers: list[tuple[bytes, bytes]]
-    ) -> tuple[Route | None, Result | None]:
+    async def _result(self, request: Request, headers: list[tuple[bytes, bytes]]) -> tuple[Route | None, Result | None]:
         """Make the answer, of whatever kind; None when nobody waits for it any more."""
         route = None
         kind = self._metrics.started(request)
         try:
+            self._check_site(request)
+            if request.method == "OPTIONS" and b"origin" in request.headers and self._settings.origins:
+                return None, Answer(204, content_type=b"")
             route = self._admit(request, headers)
             result = await (self._endpoints.answer(request) if route is None else self._handle(route, request))
         except StatusError as error:
@@ -183,12 +186,9 @@ class APIServer:
             self._metrics.ended(kind)
         return route, result
 
-    XXX
-    async def _serve(self, request: Request, headers: list[tuple[bytes, bytes]]) -> Result:
-        self._check_site(request)
+    def _admit(self, request: Request, headers: list[tuple[bytes, bytes]]) -> Route | None:
+        """Say who asks, whether they may and where that leads: None is for paths outside the resources."""
         _check_timeout(request)
-        if request.method == "OPTIONS" and b"origin" in request.headers and self._settings.origins:
-            return Answer(204, content_type=b"")
         self._authenticate(request)
         headers += _FLOW_HEADERS
         info = request.info
@@ -196,11 +196,9 @@ class APIServer:
         if not verdict.allowed:
             headers.append(_NO_SNIFF)
             raise authorization.forbidden(request.user, info, verdict.reason)
-        if not info.is_resource:
-            return await self._endpoints.answer(request)
-        route = self._router.find(request)
-        if route is None:
-            return page_not_found()
+        return self._router.find(request) if info.is_resource else None
+
+    async def _handle(self, route: Route, request: Request) -> Result:
         if route.type.full_name in _DEPRECATED:
             request.warnings.append(_DEPRECATED[route.type.full_name])
         handler = self._subresources.find(route) or self._handlers[route.verb]
@@ -241,19 +239,31 @@ class APIServer:
 
     # --- answers -----------------------------------------------------------------------------------------------------
 
-    async def _reply(self, request: Request, result: Result, headers: list[tuple[bytes, bytes]], send: Send) -> None:
+    async def _reply(
+        self, request: Request, result: Answer | Pieces, headers: list[tuple[bytes, bytes]], send: Send
+    ) -> int:
+        """Send a whole answer; returns how long its body is."""
         headers += warning_headers(request.warnings)
         headers += self._cross_origin(request)
-        if isinstance(result, WatchStream):
-            headers.append((b"content-type", b"application/json"))
-            await result.run(headers, request.receive, send)
-            return
         if isinstance(result, Pieces):
-            await _send_pieces(request, result, headers, send)
-            return
+            return await _send_pieces(request, result, headers, send)
         if accepts_gzip(request.headers.get(b"accept-encoding")):
             await compress(result)
         await _send(send, result, headers, request.method)
+        return len(result.body)
+
+    async def _stream(
+        self, request: Request, route: Route, stream: WatchStream, headers: list[tuple[bytes, bytes]], send: Send
+    ) -> None:
+        headers += warning_headers(request.warnings)
+        headers += self._cross_origin(request)
+        headers.append((b"content-type", b"application/json"))
+        self._metrics.watching(request, route, 1)
+        stream.on_sent = self._metrics.events_of(route)
+        try:
+            await stream.run(headers, request.receive, send)
+        finally:
+            self._metrics.watching(request, route, -1)
 
     def _cross_origin(self, request: Request) -> list[tuple[bytes, bytes]]:
         """Tell browsers that a page of another site may read the answer, when it may."""
@@ -285,21 +295,25 @@ async def _send(send: Send, answer: Answer, headers: list[tuple[bytes, bytes]], 
     await send({"type": "http.response.body", "body": b"" if method == "HEAD" else answer.body, "more_body": False})
 
 
-async def _send_pieces(request: Request, pieces: Pieces, headers: list[tuple[bytes, bytes]], send: Send) -> None:
+async def _send_pieces(request: Request, pieces: Pieces, headers: list[tuple[bytes, bytes]], send: Send) -> int:
     headers.append((b"content-type", pieces.content_type))
     body = pieces.body
+    size = 0
     if accepts_gzip(request.headers.get(b"accept-encoding")):
         headers += [(b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding")]
         compressed = compress_pieces(body)
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         async for piece in compressed:
+            size += len(piece)
             await send({"type": "http.response.body", "body": piece, "more_body": True})
     else:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         for piece in body:
+            size += len(piece)
             await send({"type": "http.response.body", "body": piece, "more_body": True})
             await asyncio.sleep(0)
     await send({"type": "http.response.body", "body": b"", "more_body": False})
+    return size
 
 
 def _check_timeout(request: Request) -> None:

@@ -1,4 +1,4 @@
-"""What is served besides resources: discovery, OpenAPI, version, health, the list of paths.
+"""What is served besides resources: discovery, OpenAPI, version, health, metrics, the list of paths.
 
 Mirrors: staging/src/k8s.io/apiserver/pkg/server/routes, server/routes/{index,version}.go, endpoints/discovery (v1.36)
 Differs: no profiling, no flags and no log levels to look at.
@@ -21,9 +21,11 @@ from schedlab.apiserver import openapi_v2
 from schedlab.apiserver.answers import Answer, object_answer, page_not_found, text_answer
 from schedlab.apiserver.discovery import Discovery, aggregated_content_type, aggregated_version
 from schedlab.apiserver.health import CHECKS, Health
+from schedlab.apiserver.metrics import ServerMetrics
 from schedlab.apiserver.negotiation import MEDIA_TYPES, check_route, discovery_target
 from schedlab.apiserver.request import Request
 from schedlab.apiserver.routing import method_not_allowed, not_found
+from schedlab.kernel.metrics import CONTENT_TYPE as METRICS_TYPE
 
 _VERSION: Final = {
     "major": KUBERNETES_MAJOR,
@@ -46,9 +48,10 @@ _DOCUMENTS: Final = "/openapi/v3/"
 class Endpoints:
     """Answers requests for paths outside the resources."""
 
-    def __init__(self, discovery: Discovery, health: Health) -> None:
+    def __init__(self, discovery: Discovery, health: Health, metrics: ServerMetrics) -> None:
         self._discovery = discovery
         self._health = health
+        self._metrics = metrics
         self._openapi = OpenAPI(discovery.resources, KUBERNETES_VERSION)
         self._openapi_v2_message: bytes | None = None
         self._exact: Mapping[str, Callable[[Request], Awaitable[Answer]]] = {
@@ -56,6 +59,7 @@ class Endpoints:
             "/api": self._core,
             "/apis": self._groups,
             "/version": self._version,
+            "/metrics": self._metrics_text,
             "/openapi/v2": self._openapi_v2,
             "/openapi/v3": self._openapi_index,
         }
@@ -167,6 +171,9 @@ class Endpoints:
         _check_get(request)
         return Answer(200, orjson.dumps(_VERSION, option=orjson.OPT_INDENT_2))
 
+    async def _metrics_text(self, _request: Request) -> Answer:
+        return Answer(200, self._metrics.text().encode(), METRICS_TYPE.encode())
+
     def _health_answer(self, request: Request) -> Answer:
         found = self._health.answer(request.path, request.query)
         return page_not_found() if found is None else text_answer(found.text, found.status)
@@ -174,7 +181,7 @@ class Endpoints:
     async def _index(self, _request: Request) -> Answer:
         """List the paths, for people."""
         resources = self._discovery.resources
-        paths = {"/api", "/apis", "/version", "/openapi/v2", "/openapi/v3"}
+        paths = {"/api", "/apis", "/metrics", "/version", "/openapi/v2", "/openapi/v3"}
         for version in resources.group_versions():
             paths.add(f"/apis/{version.group}/{version.version}" if version.group else f"/api/{version.version}")
             if version.group:

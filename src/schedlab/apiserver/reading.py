@@ -230,7 +230,8 @@ class _Watch:
         ending = {INITIAL_EVENTS_END: "true"} if sends_state and query.allow_watch_bookmarks else None
         lines = self._first_lines(objects, early, since, ending)
         # The first line is made now: it may differ from those that follow, and new events may come before it is sent.
-        self._stream.begin_with(itertools.chain([next(lines, b"")], lines))
+        first = next(lines, None)
+        self._stream.begin_with(lines if first is None else itertools.chain((first,), lines))
         if query.allow_watch_bookmarks:
             self._stream.repeat(BOOKMARK_PERIOD_S, lambda: self._push(self._bookmark(self._registry.revision)))
 

@@ -106,6 +106,8 @@ class WatchStream:
         self._abort_timer: asyncio.TimerHandle | None = None
         #: Runs when the stream takes no more events: it stops the subscription.
         self.on_end: Callable[[], None] = _nothing
+        #: Is told how many events each chunk carries.
+        self.on_sent: Callable[[int], None] = _count_nothing
 
     # --- what is told to it ------------------------------------------------------------------------------------------
 
@@ -208,12 +210,14 @@ class WatchStream:
             chunk.append(line)
             size += len(line)
             if size >= CHUNK_BYTES_MAX:
+                self.on_sent(len(chunk))
                 await send(_body(b"".join(chunk)))
                 await asyncio.sleep(0)
                 chunk, size = [], 0
                 if self._abandoned or self._cut:
                     return
         if chunk:
+            self.on_sent(len(chunk))
             await send(_body(b"".join(chunk)))
 
     async def _send_pending(self, send: Send) -> None:
@@ -236,6 +240,7 @@ class WatchStream:
             taken.append(line)
             size += len(line)
         self._pending_bytes -= size
+        self.on_sent(len(taken))
         return taken[0] if len(taken) == 1 else b"".join(taken)
 
 
@@ -246,3 +251,7 @@ def _body(content: bytes, *, more: bool = True) -> Message:
 
 def _nothing() -> None:
     """Stand in for an action that was not given."""
+
+
+def _count_nothing(_events: int) -> None:
+    """Stand in for a counter that was not given."""

@@ -21,6 +21,7 @@ POD: dict[str, Any] = {
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 TABLE = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
 MERGE = {"content-type": "application/merge-patch+json"}
+APPLY = {"content-type": "application/apply-patch+yaml"}
 
 
 class Server:
@@ -66,7 +67,7 @@ def test_object_lives_through_all_verbs(server: Server) -> None:
         path,
         config_map("c", z="9"),
         query="fieldManager=x",
-        headers={"content-type": "application/apply-patch+yaml"},
+        headers=APPLY,
     )
     read = server.call("GET", path)
     deleted = server.call("DELETE", path)
@@ -189,9 +190,8 @@ APPLIED = [
 @pytest.mark.parametrize(("body", "code", "message"), APPLIED)
 def test_bad_configurations(server: Server, body: bytes, code: int, message: str) -> None:
     """What an apply sends is YAML, and is refused in its words."""
-    headers = {"content-type": "application/apply-patch+yaml"}
     query = "fieldManager=m&fieldValidation=Strict"
-    answered = server.call("PATCH", f"{CONFIG_MAPS}/c", body, query=query, headers=headers)
+    answered = server.call("PATCH", f"{CONFIG_MAPS}/c", body, query=query, headers=APPLY)
 
     assert answered.status == code
     assert answered.json["message"].startswith(message)
@@ -397,3 +397,37 @@ def test_failures_of_ours_are_told_without_their_story(server: Server, caplog: p
     assert (answered.status, answered.json["reason"]) == (500, "InternalError")
     assert "TypeError" not in answered.body.decode()
     assert "TypeError" in caplog.text
+
+
+def test_metrics_count_what_was_answered(server: Server) -> None:
+    server.call("POST", CONFIG_MAPS, config_map("c"), query="dryRun=All")
+    server.call("PATCH", f"{CONFIG_MAPS}/c", config_map("c"), query="fieldManager=m", headers=APPLY)
+    server.call("GET", f"{CONFIG_MAPS}/nope")
+    server.call("GET", CONFIG_MAPS, query="watch=1&resourceVersion=0&timeoutSeconds=1")
+    response = server.call("GET", "/metrics")
+
+    where = 'group="",version="v1",resource="configmaps",subresource=""'
+    assert response.header("content-type").startswith("text/plain; version=0.0.4")
+    lines = response.body.decode().splitlines()
+    for verb, dry_run, scope, code in (
+        ("POST", "All", "namespace", 201),
+        ("APPLY", "", "resource", 201),
+        ("GET", "", "resource", 404),
+        ("WATCH", "", "namespace", 200),
+    ):
+        labels = f'verb="{verb}",dry_run="{dry_run}",{where},scope="{scope}",component="apiserver"'
+        assert f'apiserver_request_total{{{labels},code="{code}"}} 1' in lines
+        assert f"apiserver_request_duration_seconds_count{{{labels}}} 1" in lines
+    assert f'apiserver_response_sizes_count{{verb="GET",{where},scope="resource",component="apiserver"}} 1' in lines
+    assert f'apiserver_longrunning_requests{{verb="WATCH",{where},scope="namespace",component="apiserver"}} 0' in lines
+    assert 'apiserver_watch_events_total{group="",version="v1",resource="configmaps"} 1' in lines
+    assert 'apiserver_current_inflight_requests{request_kind="readOnly"} 1' in lines
+    assert 'apiserver_current_inflight_requests{request_kind="mutating"} 0' in lines
+
+
+def test_metrics_do_not_grow_with_paths_that_lead_nowhere(server: Server) -> None:
+    before = server.call("GET", "/metrics").body
+    server.call("GET", "/api/v1/namespaces/default/inventions/x")
+    server.call("GET", "/apis/made.up/v1/things")
+
+    assert server.call("GET", "/metrics").body == before
