@@ -110,10 +110,7 @@ class StoredObject:
     def view(self) -> Any:
         """The typed view of the kind."""
         if self._view is None:
-            encoded = b"{%b}%b" % (self._start(), self._body)
-            if _NULL in self._body:
-                encoded = orjson.dumps(_without_nulls(orjson.loads(encoded)))
-            self._view = _decoder(self.resource).decode(encoded)
+            self._view = _decode_view(self.resource, b"{%b}%b" % (self._start(), self._body))
         return self._view
 
     @property
@@ -205,6 +202,17 @@ def header(kind: str, api_version: str) -> bytes:
         known = orjson.dumps({"kind": kind, "apiVersion": api_version})[1:-1] + b","
         _headers[kind, api_version] = known
     return known
+
+
+def _decode_view(resource: str, encoded: bytes) -> View:
+    """Decode a view; null is taken for absent where the view has no null."""
+    decoder = _decoder(resource)
+    try:
+        return decoder.decode(encoded)
+    except msgspec.ValidationError:
+        if _NULL not in encoded:
+            raise
+        return decoder.decode(orjson.dumps(_without_nulls(orjson.loads(encoded))))
 
 
 def _without_nulls(value: Any) -> Any:
