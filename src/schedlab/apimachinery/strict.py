@@ -15,19 +15,23 @@ Differs: when an object is repeated inside a map, the two are merged; Go keeps t
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
-from schedlab.apimachinery import gojson, json_reader, quantity
+from schedlab.apimachinery import gojson, json_reader, plain_decode, quantity
 from schedlab.apimachinery.json_reader import JSONValue, Repeated
+from schedlab.apimachinery.scalars import (
+    INTEGER_LIMITS,
+    base64_error,
+    canonical_micro_time,
+    canonical_quantity,
+    canonical_time,
+)
 from schedlab.apimachinery.schema import Field, List, Map, Scalar, Struct, Type, Untyped
-from schedlab.apimachinery.time import format_micro_time, format_time, parse_micro_time, parse_time
 
 Directive: TypeAlias = Literal["Strict", "Warn", "Ignore"]
 
 _STRICT_ERRORS_MAX: Final = 100
-_BASE64: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-_INTEGER_LIMITS: Final = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 
 
 class DecodeError(ValueError):
@@ -49,7 +53,13 @@ def decode(value: JSONValue, type: Struct, known: Mapping[str, Any] | None = Non
     it is; objects right below the root are copied, so that changing one does not change the other.
     """
     walk = _Walk()
-    made = walk.struct(value, type) if known is None else walk.changed_struct(value, type, known, depth=2)
+    if known is None:
+        try:
+            return Decoded(plain_decode.decode_object(value, type))
+        except plain_decode.Unusual:
+            made = walk.struct(value, type)
+    else:
+        made = walk.changed_struct(value, type, known, depth=2)
     if walk.first_error is not None:
         raise DecodeError(walk.first_error)
     return Decoded(made, list(walk.strict_errors))
@@ -234,7 +244,10 @@ class _Walk:
 
     def _changed_field(self, item: JSONValue, before: JSONValue, field: Field, owner: Struct, depth: int) -> Any:
         if depth < 2 or not (isinstance(before, dict) and isinstance(item, dict) and isinstance(field.type, Struct)):
-            return self._field(item, field, owner)
+            try:
+                return plain_decode.decode_field(item, field)
+            except plain_decode.Unusual:
+                return self._field(item, field, owner)
         self.path.append(_Step(f".{field.name}"[not self.path :], owner, field))
         made = self.changed_struct(item, field.type, before, depth - 1)
         self.path.pop()
@@ -343,7 +356,7 @@ class _Walk:
 
     def integer(self, value: JSONValue, type: Scalar) -> int:
         if value.__class__ is int:
-            low, high = _INTEGER_LIMITS[type.format or "int64"]
+            low, high = INTEGER_LIMITS[type.format or "int64"]
             if low <= value <= high:
                 return int(value)
         if value is not None:
@@ -373,14 +386,14 @@ class _Walk:
 
     def quantity(self, value: JSONValue, _type: Scalar) -> str:
         if value.__class__ is str:
-            return _quantity(value)
+            return str(_or_fail(lambda: canonical_quantity(value)))
         return str(_or_fail(lambda: quantity.from_json(value)))
 
     def time(self, value: JSONValue, _type: Scalar) -> str | None:
-        return self._time(value, _canonical_time)
+        return self._time(value, canonical_time)
 
     def micro_time(self, value: JSONValue, _type: Scalar) -> str | None:
-        return self._time(value, _canonical_micro_time)
+        return self._time(value, canonical_micro_time)
 
     def _time(self, value: JSONValue, canonical: Callable[[str], str | None]) -> str | None:
         if value is None:
@@ -397,7 +410,7 @@ class _Walk:
             return value
         if value is None:
             return 0
-        low, high = _INTEGER_LIMITS["int32"]
+        low, high = INTEGER_LIMITS["int32"]
         if value.__class__ is int and low <= value <= high:
             return int(value)
         raise DecodeError(self._mismatch(_with_literal(value), "int32"))
@@ -477,27 +490,6 @@ def _or_fail(parse: Callable[[], Any]) -> Any:
         raise DecodeError(str(error)) from None
 
 
-@lru_cache(maxsize=4096)
-def _quantity(text: str) -> str:
-    return str(_or_fail(lambda: quantity.from_json(text)))
-
-
-_GO_ZERO_NS: Final = parse_time("0001-01-01T00:00:00Z")
-
-
-@lru_cache(maxsize=4096)
-def _canonical_time(text: str) -> str | None:
-    """Stored form of a metav1.Time; None for Go's zero time."""
-    moment_ns = parse_time(text)
-    return None if moment_ns == _GO_ZERO_NS else format_time(moment_ns)
-
-
-@lru_cache(maxsize=4096)
-def _canonical_micro_time(text: str) -> str | None:
-    moment_ns = parse_micro_time(text)
-    return None if moment_ns == _GO_ZERO_NS else format_micro_time(moment_ns)
-
-
 def _with_literal(value: JSONValue) -> str:
     """Name the JSON type of a value, a number with its literal."""
     return f"number {json_reader.number_text(value)}" if is_number(value) else kind_of(value)
@@ -527,32 +519,3 @@ def _join(first: JSONValue, second: JSONValue) -> JSONValue:
     for key, item in pairs:
         joined[key] = _join(joined[key], item) if key in joined else item
     return joined
-
-
-def base64_error(text: str) -> int | None:
-    """Return the position that Go's base64 decoder complains about, None when the text is good."""
-    encoded = text.encode()
-    digits = 0
-    for position, char in enumerate(encoded):
-        if char in b"\r\n":
-            continue
-        if char == ord("="):
-            return _padding_error(encoded, position, digits % 4)
-        if char not in _BASE64:
-            return position
-        digits += 1
-    return len(encoded) - digits % 4 if digits % 4 else None
-
-
-def _padding_error(encoded: bytes, position: int, digits: int) -> int | None:
-    """Check what follows the first `=` after so many digits of the last group."""
-    if digits < 2:
-        return position
-    rest = [at for at in range(position + 1, len(encoded)) if encoded[at] not in b"\r\n"]
-    if digits == 2:
-        if not rest:
-            return len(encoded)
-        if encoded[rest[0]] != ord("="):
-            return rest[0] - 1
-        rest = rest[1:]
-    return rest[0] if rest else None

@@ -21,6 +21,7 @@ HOUR: Final = 60 * MINUTE
 RFC3339: Final = "2006-01-02T15:04:05Z07:00"
 RFC3339_MICRO: Final = "2006-01-02T15:04:05.000000Z07:00"
 
+_MICRO_TIME: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})\.([0-9]{6})Z")
 _INT64_LIMIT: Final = 2**63
 _DAY_S: Final = 86_400
 _MONTH_DAYS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -85,7 +86,20 @@ def parse_time(text: str) -> int:
 
 def parse_micro_time(text: str) -> int:
     """Parse a metav1.MicroTime, which has exactly six decimals."""
-    return _Reader(text, RFC3339_MICRO).read()
+    found = _MICRO_TIME.fullmatch(text)
+    second_ns = None if found is None else _parse_second(found[1])
+    if found is None or second_ns is None:
+        return _Reader(text, RFC3339_MICRO).read()
+    return second_ns + int(found[2]) * MICROSECOND
+
+
+@lru_cache(maxsize=4096)
+def _parse_second(text: str) -> int | None:
+    """Parse the part of a moment that many share; None when there is no such moment."""
+    try:
+        return _Reader(f"{text}Z", RFC3339).read()
+    except TimeError:
+        return None
 
 
 class _Reader:

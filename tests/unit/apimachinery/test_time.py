@@ -1,5 +1,7 @@
 """Moments, durations and ages as texts."""
 
+from collections.abc import Callable
+
 import pytest
 
 from schedlab.apimachinery import time
@@ -186,3 +188,25 @@ def test_a_malformed_duration_is_refused_with_gos_text(text: str, message: str) 
 def test_ages_have_few_significant_digits(duration_ns: int, age: str, short: str) -> None:
     assert time.human_duration(duration_ns) == age
     assert time.short_human_duration(duration_ns) == short
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2024-02-29T12:30:59.000001Z",
+        "1969-12-31T23:59:59.999999Z",
+        "2024-02-30T00:00:00.000000Z",
+        "2024-01-01T24:00:00.000000Z",
+        "2024-01-01T00:00:00.00000Z",
+        "2024-01-01T00:00:00.0000000Z",
+        "2024-01-01T00:00:00.000000+01:00",
+    ],
+)
+def test_the_short_way_to_read_a_micro_time_says_what_the_long_one_says(text: str) -> None:
+    def outcome(read: Callable[[], int]) -> object:
+        try:
+            return read()
+        except time.TimeError as error:
+            return str(error)
+
+    assert outcome(time._Reader(text, time.RFC3339_MICRO).read) == outcome(lambda: time.parse_micro_time(text))

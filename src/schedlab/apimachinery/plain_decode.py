@@ -1,0 +1,221 @@
+"""Decoding of values that are as they should be: the short way of `strict.decode`.
+
+Each type is compiled to functions that take a JSON value and return its canonical form. They know no messages: for
+whatever is not plainly right (an unknown or repeated field, a wrong type, a number out of range) they raise Unusual,
+and `strict` looks at the whole value again, the long way.
+
+Mirrors: nothing; what comes out is what `strict` makes of the same value.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+from schedlab.apimachinery.json_reader import JSONValue
+from schedlab.apimachinery.scalars import (
+    INTEGER_LIMITS,
+    base64_error,
+    canonical_micro_time,
+    canonical_quantity,
+    canonical_time,
+)
+from schedlab.apimachinery.schema import Field, List, Map, Scalar, Struct, Type, Untyped
+
+#: Makes the canonical form of a value; None where Go would write null or leave a field out.
+Make: TypeAlias = Callable[[JSONValue], Any]
+
+
+class Unusual(Exception):
+    """A value that only the long way can judge."""
+
+
+def decode_object(value: JSONValue, type: Struct) -> dict[str, Any]:
+    """Bring an object into canonical form; raises Unusual."""
+    made: dict[str, Any] = _struct(type)(value)
+    return made
+
+
+def decode_field(item: JSONValue, field: Field) -> Any:
+    """Bring the value of a field into canonical form, None when it is left out or null; raises Unusual."""
+    return _field(field)(item)
+
+
+# --- objects and lists ----------------------------------------------------------------------------------------------
+
+
+@cache
+def _struct(type: Struct) -> Make:
+    makers: dict[str, tuple[Make, bool]] = {}
+    always = type.always_written
+    complete: bool = False
+
+    def make(value: JSONValue) -> Any:
+        nonlocal complete
+        if not complete:  # not before the first value: a type may contain itself
+            makers.update((name, (_field(field), field.always_written)) for name, field in type.fields.items())
+            complete = True
+        if value.__class__ is not dict:
+            raise Unusual
+        out = {}
+        for key, item in value.items():
+            maker = makers.get(key)
+            if maker is None:
+                raise Unusual
+            made = maker[0](item)
+            if made is not None or maker[1]:
+                out[key] = made
+        for field in always:
+            if field.name not in out:
+                out[field.name] = field.empty()
+        return out
+
+    return make
+
+
+def _field(field: Field) -> Make:
+    value = _value(field.type)
+    drops = field.drops_empty and not field.always_written
+
+    if field.pointer:
+
+        def make(item: JSONValue) -> Any:
+            return None if item is None else value(item)
+
+        return make
+    if not drops:
+        return value
+
+    def make_or_drop(item: JSONValue) -> Any:
+        return value(item) or None
+
+    return make_or_drop
+
+
+def _value(type: Type) -> Make:
+    if isinstance(type, Scalar):
+        return _INTEGERS[type.format or "int64"] if type.kind == "integer" else _SCALARS[type.kind]
+    if isinstance(type, Struct):
+        return _struct(type)
+    if isinstance(type, List):
+        return _list(_value(type.element), plain=_is_text(type.element))
+    if isinstance(type, Map):
+        return _map(_value(type.element), plain=_is_text(type.element))
+    assert isinstance(type, Untyped)
+    return _as_it_is
+
+
+def _is_text(type: Type) -> bool:
+    return isinstance(type, Scalar) and type.kind == "string"
+
+
+def _list(element: Make, *, plain: bool) -> Make:
+    def make(items: JSONValue) -> Any:
+        if items.__class__ is list:
+            return [_text(item) for item in items] if plain else [element(item) for item in items]
+        if items is None:
+            return None
+        raise Unusual
+
+    return make
+
+
+def _map(element: Make, *, plain: bool) -> Make:
+    def make(items: JSONValue) -> Any:
+        if items.__class__ is dict:
+            if plain:
+                for item in items.values():
+                    if item.__class__ is not str:
+                        raise Unusual
+                return dict(items)
+            return {key: element(item) for key, item in items.items()}
+        if items is None:
+            return None
+        raise Unusual
+
+    return make
+
+
+# --- scalars --------------------------------------------------------------------------------------------------------
+
+
+def _as_it_is(value: JSONValue) -> Any:
+    return value
+
+
+def _text(value: JSONValue) -> str:
+    if value.__class__ is str:
+        return value
+    if value is None:
+        return ""
+    raise Unusual
+
+
+def _boolean(value: JSONValue) -> bool:
+    if value is True or value is False:
+        return value
+    if value is None:
+        return False
+    raise Unusual
+
+
+def _integer(low: int, high: int) -> Make:
+    def make(value: JSONValue) -> int:
+        if value.__class__ is int and low <= value <= high:
+            return value
+        if value is None:
+            return 0
+        raise Unusual
+
+    return make
+
+
+def _number(value: JSONValue) -> float:
+    if value.__class__ is float or value.__class__ is int:
+        return value
+    if value is None:
+        return 0
+    raise Unusual
+
+
+def _bytes(value: JSONValue) -> str | None:
+    if value is None:
+        return None
+    if value.__class__ is not str or base64_error(value) is not None:
+        raise Unusual
+    return value.replace("\n", "").replace("\r", "")
+
+
+def _parsed(canonical: Callable[[str], str | None]) -> Make:
+    def make(value: JSONValue) -> str | None:
+        if value.__class__ is not str:
+            raise Unusual
+        try:
+            return canonical(value)
+        except ValueError:
+            raise Unusual from None
+
+    return make
+
+
+def _or_null(parsed: Make) -> Make:
+    def make(value: JSONValue) -> Any:
+        return None if value is None else parsed(value)
+
+    return make
+
+
+def _int_or_string(value: JSONValue) -> Any:
+    return value if value.__class__ is str else _INTEGERS["int32"](value)
+
+
+_INTEGERS: Final = {name: _integer(*limits) for name, limits in INTEGER_LIMITS.items()}
+_SCALARS: Final[dict[str, Make]] = {
+    "string": _text,
+    "boolean": _boolean,
+    "number": _number,
+    "bytes": _bytes,
+    "quantity": _parsed(canonical_quantity),
+    "time": _or_null(_parsed(canonical_time)),
+    "micro-time": _or_null(_parsed(canonical_micro_time)),
+    "int-or-string": _int_or_string,
+}
