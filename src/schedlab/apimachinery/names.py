@@ -10,6 +10,7 @@ Differs: nothing.
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from schedlab.apimachinery import field
@@ -178,6 +179,15 @@ def check_dns1035_label(value: str) -> list[str]:
 
 def check_qualified_name(value: str) -> list[str]:
     """A label key: a name with an optional DNS subdomain and a slash before it."""
+    return [] if _is_qualified_name(value) else _problems_of_qualified_name(value)
+
+
+@lru_cache(maxsize=4096)
+def _is_qualified_name(value: str) -> bool:
+    return not _problems_of_qualified_name(value)
+
+
+def _problems_of_qualified_name(value: str) -> list[str]:
     prefix, slash, name = value.rpartition("/")
     if "/" in prefix:
         return [
