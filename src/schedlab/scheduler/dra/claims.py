@@ -83,8 +83,9 @@ class ClaimTracker:
         known = self._known.get(claim.key)
         if known is None or claim.revision < known.latest.revision:
             return False
-        before, known.latest = known.latest, claim
-        self._changed(before, claim)
+        if claim.revision > known.latest.revision:
+            before, known.latest = known.latest, claim
+            self._changed(before, claim)
         return True
 
     def restore(self, namespace: str, name: str) -> None:
