@@ -13,10 +13,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from schedlab.apimachinery.errors import Forbidden, StatusError, new_bad_request, new_forbidden, new_internal_error
@@ -36,8 +36,10 @@ from schedlab.apiserver.answers import (
 )
 from schedlab.apiserver.authentication import Authenticator, read_impersonation
 from schedlab.apiserver.authorization import Authorizer, BasicAuthorizer
+from schedlab.apiserver.components import COMPONENTS, ComponentHandlers
 from schedlab.apiserver.containers import LogSource
 from schedlab.apiserver.discovery import Discovery
+from schedlab.apiserver.durability import storage_works
 from schedlab.apiserver.endpoints import Endpoints
 from schedlab.apiserver.health import Health
 from schedlab.apiserver.metrics import ServerMetrics
@@ -69,7 +71,7 @@ _NO_STORE: Final = (b"cache-control", b"no-cache, private")
 _NO_SNIFF: Final = (b"x-content-type-options", b"nosniff")
 #: Resources whose use is warned of, whatever the verb.
 _DEPRECATED: Final = {
-    "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
+    COMPONENTS: "v1 ComponentStatus is deprecated in v1.19+",
     "endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
 }
 _BODILESS: Final = frozenset((204, 304))
@@ -85,6 +87,13 @@ class Settings:
     address: str = "127.0.0.1:3131"
     hosts: frozenset[str] | None = None
     origins: frozenset[str] = frozenset()
+
+
+class _Special(Protocol):
+    """Handlers of some routes that are not like the others."""
+
+    def find(self, route: Route, /) -> Handler | None:
+        """Return the handler of a route, None if it is not one of these."""
 
 
 class APIServer:
@@ -105,12 +114,15 @@ class APIServer:
         self._authenticator = authenticator
         self._authorizer: Authorizer = BasicAuthorizer() if authorizer is None else authorizer
         served = [*registry.served]
-        served += [unstored(name) for name in (*REVIEWS, BINDINGS)]
+        served += [unstored(name) for name in (*REVIEWS, BINDINGS, COMPONENTS)]
         self._router = Router(served)
-        self._reviews = ReviewHandlers(authenticator, self._authorizer, clock)
         self._reading = ReadHandlers(registry)
         writing = WriteHandlers(registry, self._reading)
-        self._subresources = SubresourceHandlers(registry, logs)
+        self._special: Sequence[_Special] = (
+            SubresourceHandlers(registry, logs),
+            ReviewHandlers(authenticator, self._authorizer, clock),
+            ComponentHandlers(registry, self._reading),
+        )
         self._handlers: dict[str, Handler] = {
             "get": self._reading.get,
             "list": self._reading.list_or_watch,
@@ -122,7 +134,7 @@ class APIServer:
         }
         self._metrics = ServerMetrics()
         self._stopping = False
-        health = Health(lambda: self._stopping)
+        health = Health(lambda: self._stopping, lambda: storage_works(registry))
         resources = Resources(resource.type for resource in served)
         self._endpoints = Endpoints(Discovery(resources, self._settings.address), health, self._metrics)
 
@@ -201,10 +213,11 @@ class APIServer:
     async def _handle(self, route: Route, request: Request) -> Result:
         if route.type.full_name in _DEPRECATED:
             request.warnings.append(_DEPRECATED[route.type.full_name])
-        handler = self._subresources.find(route) or self._handlers[route.verb]
-        if self._reviews.answers(route):
-            handler = self._reviews.create
-        return await handler(route, request)
+        for special in self._special:
+            handler = special.find(route)
+            if handler is not None:
+                return await handler(route, request)
+        return await self._handlers[route.verb](route, request)
 
     def _check_site(self, request: Request) -> None:
         """Keep out pages of other sites, and names of this machine that somebody else's DNS has made up."""

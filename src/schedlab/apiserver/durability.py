@@ -32,3 +32,10 @@ async def settle(registry: Registry, revision: int) -> None:
     error = outcomes[0]
     if error is not None:
         raise new_internal_error(f"the change could not be kept: {error}") from error
+
+
+def storage_works(registry: Registry) -> bool:
+    """Say whether the newest change was kept, or may still be."""
+    outcomes: list[Exception | None] = []
+    registry.when_durable(registry.revision, outcomes.append)
+    return not any(outcomes)

@@ -6,7 +6,7 @@ Differs: managedFields are not added to the answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 import orjson
@@ -68,11 +68,11 @@ class ReviewHandlers:
             "SubjectAccessReview": self._access,
         }
 
-    def answers(self, route: Route) -> bool:
-        """Whether a route is that of a review."""
-        return route.sub is None and route.type.kind in self._answerers
+    def find(self, route: Route) -> Callable[[Route, Request], Awaitable[Answer]] | None:
+        """Return the handler of a review, None for everything else."""
+        return self._create if route.sub is None and route.type.kind in self._answerers else None
 
-    async def create(self, route: Route, request: Request) -> Answer:
+    async def _create(self, route: Route, request: Request) -> Answer:
         """Answer a review."""
         form = request.output_form()
         media_type = body_media_type(request.content_type)

@@ -431,3 +431,19 @@ def test_metrics_do_not_grow_with_paths_that_lead_nowhere(server: Server) -> Non
     server.call("GET", "/apis/made.up/v1/things")
 
     assert server.call("GET", "/metrics").body == before
+
+
+def test_components_tell_whether_the_store_works(server: Server) -> None:
+    listed = server.call("GET", "/api/v1/componentstatuses")
+    one = server.call("GET", "/api/v1/componentstatuses/etcd-0")
+    unknown = server.call("GET", "/api/v1/componentstatuses/nope")
+    table = server.call("GET", "/api/v1/componentstatuses", query="labelSelector=a", headers=TABLE)
+
+    healthy = [{"type": "Healthy", "status": "True", "message": "ok"}]
+    assert listed.json["kind"] == "ComponentStatusList"
+    assert [(item["metadata"]["name"], item["conditions"]) for item in listed.json["items"]] == [("etcd-0", healthy)]
+    assert listed.header("warning") == '299 - "v1 ComponentStatus is deprecated in v1.19+"'
+    assert one.json["kind"] == "ComponentStatus"
+    assert unknown.json["message"] == "Component not found: nope"
+    assert table.json["rows"] == []
+    assert server.call("POST", "/api/v1/componentstatuses", {}).status == 405
