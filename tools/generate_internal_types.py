@@ -19,6 +19,8 @@ PACKAGES = {
     "core": ("kubernetes/pkg/apis/core", "api/core/v1"),
     "apps": ("kubernetes/pkg/apis/apps", "api/apps/v1"),
     "autoscaling": ("kubernetes/pkg/apis/autoscaling", "api/autoscaling/v2"),
+    "networking": ("kubernetes/pkg/apis/networking", "api/networking/v1"),
+    "rbac": ("kubernetes/pkg/apis/rbac", "api/rbac/v1"),
     "batch": ("kubernetes/pkg/apis/batch", "api/batch/v1"),
 }
 ROOTS = (
@@ -39,7 +41,11 @@ ROOTS = (
     "core.ScopeSelector",
     "core.ServicePort",
     "core.Taint",
+    "core.Toleration",
     "core.VolumeNodeAffinity",
+    "networking.ParentReference",
+    "networking.ServiceCIDRSpec",
+    "rbac.RoleRef",
 )
 #: Types that print as their wire form.
 WIRE_TYPES = re.compile(r"^(metav1|intstr|resource|runtime)\.")

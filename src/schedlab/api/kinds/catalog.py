@@ -15,12 +15,17 @@ from schedlab.api.kinds.daemonset import DAEMON_SET
 from schedlab.api.kinds.deployment import DEPLOYMENT
 from schedlab.api.kinds.deviceclass import DEVICE_CLASS
 from schedlab.api.kinds.endpoints import ENDPOINTS
+from schedlab.api.kinds.endpointslice import ENDPOINT_SLICE
 from schedlab.api.kinds.event import EVENT, EVENT_V1
 from schedlab.api.kinds.horizontalpodautoscaler import HORIZONTAL_POD_AUTOSCALER, HORIZONTAL_POD_AUTOSCALER_V1
+from schedlab.api.kinds.ingress import INGRESS
+from schedlab.api.kinds.ingressclass import INGRESS_CLASS
+from schedlab.api.kinds.ipaddress import IP_ADDRESS
 from schedlab.api.kinds.job import JOB
 from schedlab.api.kinds.lease import LEASE
 from schedlab.api.kinds.limitrange import LIMIT_RANGE
 from schedlab.api.kinds.namespace import NAMESPACE
+from schedlab.api.kinds.networkpolicy import NETWORK_POLICY
 from schedlab.api.kinds.node import NODE
 from schedlab.api.kinds.persistentvolume import PERSISTENT_VOLUME
 from schedlab.api.kinds.persistentvolumeclaim import PERSISTENT_VOLUME_CLAIM
@@ -33,15 +38,21 @@ from schedlab.api.kinds.replicationcontroller import REPLICATION_CONTROLLER
 from schedlab.api.kinds.resourceclaim import RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE
 from schedlab.api.kinds.resourcequota import RESOURCE_QUOTA
 from schedlab.api.kinds.resourceslice import RESOURCE_SLICE
+from schedlab.api.kinds.role import CLUSTER_ROLE, ROLE
+from schedlab.api.kinds.rolebinding import CLUSTER_ROLE_BINDING, ROLE_BINDING
+from schedlab.api.kinds.runtimeclass import RUNTIME_CLASS
 from schedlab.api.kinds.secret import SECRET
 from schedlab.api.kinds.service import SERVICE
 from schedlab.api.kinds.serviceaccount import SERVICE_ACCOUNT
+from schedlab.api.kinds.servicecidr import SERVICE_CIDR
 from schedlab.api.kinds.statefulset import STATEFUL_SET
 from schedlab.api.kinds.storageclass import STORAGE_CLASS
 from schedlab.api.kinds.strategy import Strategy
 from schedlab.api.kinds.volumeattachment import VOLUME_ATTACHMENT
 
 _STRATEGIES: Final = (
+    CLUSTER_ROLE,
+    CLUSTER_ROLE_BINDING,
     CONFIG_MAP,
     CONTROLLER_REVISION,
     CRON_JOB,
@@ -52,14 +63,19 @@ _STRATEGIES: Final = (
     DEPLOYMENT,
     DEVICE_CLASS,
     ENDPOINTS,
+    ENDPOINT_SLICE,
     EVENT,
     EVENT_V1,
     HORIZONTAL_POD_AUTOSCALER,
     HORIZONTAL_POD_AUTOSCALER_V1,
+    INGRESS,
+    INGRESS_CLASS,
+    IP_ADDRESS,
     JOB,
     LEASE,
     LIMIT_RANGE,
     NAMESPACE,
+    NETWORK_POLICY,
     NODE,
     PERSISTENT_VOLUME,
     PERSISTENT_VOLUME_CLAIM,
@@ -73,9 +89,13 @@ _STRATEGIES: Final = (
     RESOURCE_CLAIM_TEMPLATE,
     RESOURCE_QUOTA,
     RESOURCE_SLICE,
+    ROLE,
+    ROLE_BINDING,
+    RUNTIME_CLASS,
     SECRET,
     SERVICE,
     SERVICE_ACCOUNT,
+    SERVICE_CIDR,
     STATEFUL_SET,
     STORAGE_CLASS,
     VOLUME_ATTACHMENT,
