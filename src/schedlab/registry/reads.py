@@ -8,8 +8,8 @@ Differs: nothing is cached; the store is in memory.
 from __future__ import annotations
 
 import base64
-import binascii
 import posixpath
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -37,6 +37,7 @@ _CONTINUE_EXPIRED: Final = (
     "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
     "deleted between the time the first chunk was returned and now may show up in the list."
 )
+_NOT_BASE64: Final = re.compile(r"[^A-Za-z0-9_-]")
 #: In a token: go on with the newest state.
 _NEWEST: Final = -1
 
@@ -186,22 +187,24 @@ def encode_continue(after: str, prefix: str, revision: int) -> str:
 
 def decode_continue(text: str, prefix: str) -> tuple[str, int]:
     """Return the key behind which the page begins and its revision; raises BadRequest."""
+    illegal = _NOT_BASE64.search(text)
+    if illegal or len(text) % 4 == 1:
+        position = illegal.start() if illegal else len(text) - 1
+        raise _bad_token(f"illegal base64 data at input byte {position}")
     try:
-        decoded = orjson.loads(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True))
-    except (binascii.Error, ValueError) as error:
+        decoded = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except ValueError as error:
         raise _bad_token(str(error)) from None
     if not isinstance(decoded, dict) or decoded.get("v") != _CONTINUE_VERSION:
         version = decoded.get("v", "") if isinstance(decoded, dict) else ""
-        raise new_bad_request(f"continue key is not valid: server does not recognize this encoded version {version}")
+        raise _bad_token(f"server does not recognize this encoded version {version}")
     revision, start = decoded.get("rv", 0), decoded.get("start", "")
     if not isinstance(revision, int) or not isinstance(start, str):
         raise _bad_token("json: cannot unmarshal")
     if not revision:
-        raise new_bad_request(
-            f"continue key is not valid: incorrect encoded start resourceVersion (version {_CONTINUE_VERSION})"
-        )
+        raise _bad_token(f"incorrect encoded start resourceVersion (version {_CONTINUE_VERSION})")
     if not start:
-        raise new_bad_request(f"continue key is not valid: encoded start key empty (version {_CONTINUE_VERSION})")
+        raise _bad_token(f"encoded start key empty (version {_CONTINUE_VERSION})")
     rooted = start if start.startswith("/") else f"/{start}"
     if posixpath.normpath(rooted) != rooted or rooted.startswith("//"):
         raise _bad_token(start)
@@ -209,4 +212,4 @@ def decode_continue(text: str, prefix: str) -> tuple[str, int]:
 
 
 def _bad_token(reason: str) -> BadRequest:
-    return new_bad_request(f"continue key is not valid: {reason}")
+    return new_bad_request(f"invalid continue token: continue key is not valid: {reason}")
