@@ -10,6 +10,7 @@ from schedlab.apimachinery import schema, strict
 from schedlab.apimachinery.apply import fieldset, typed
 from schedlab.apimachinery.apply.fieldset import FieldSet
 from schedlab.apimachinery.apply.manager import FieldManager
+from schedlab.apimachinery.apply.paths import all_paths
 from schedlab.apimachinery.gvk import GroupVersionKind
 from schedlab.apimachinery.patch import merge_patch, strategic
 
@@ -130,7 +131,7 @@ def test_updating_tracks_the_same_fields_as_comparing(first: dict[str, Any], sec
     new = strict.restore(second, POD).value
     got = PODS.update(live, new, "b", NOW)
 
-    present = paths({**typed.all_paths(new, POD)})
+    present = paths({**all_paths(new, POD)})
     for entry in got["metadata"].get("managedFields", ()):
         assert paths(entry["fieldsV1"]) <= present
 

@@ -40,6 +40,7 @@ _TYPE_KEYS: Final = frozenset(("kind", "apiVersion", "metadata"))
 # Pods of one manager and one second carry the same managedFields, so a few recent ones are worth sharing.
 _SHARED_MAX: Final = 4096
 _shared: dict[bytes, bytes] = {}
+_decoded_fields: dict[bytes, list[Object]] = {}
 _headers: dict[tuple[str, str], bytes] = {}
 _decoders: dict[str, msgspec.json.Decoder[View]] = {}
 
@@ -126,8 +127,10 @@ class StoredObject:
         return labels
 
     def thaw(self) -> Object:
-        """Return a new dict of the whole object that belongs to the caller."""
-        thawed: Object = orjson.loads(self.json())
+        """Return a new dict of the whole object that belongs to the caller, but for managedFields: never change those."""
+        thawed: Object = orjson.loads(b"{%b%b}%b" % (self._header, self._start(), self._body))
+        if self._managed_fields:
+            thawed["metadata"]["managedFields"] = _decoded(self._managed_fields)
         return thawed
 
     def json(self) -> bytes:
@@ -229,6 +232,16 @@ def _decoder(resource: str) -> msgspec.json.Decoder[View]:
     if decoder is None:
         decoder = _decoders[resource] = msgspec.json.Decoder(view_of(resource))
     return decoder
+
+
+def _decoded(managed_fields: bytes) -> list[Object]:
+    """Decode managedFields; those seen lately are shared, so that what was found out about them can be, too."""
+    found = _decoded_fields.get(managed_fields)
+    if found is None:
+        if len(_decoded_fields) >= _SHARED_MAX:
+            _decoded_fields.clear()
+        found = _decoded_fields[managed_fields] = orjson.loads(managed_fields)
+    return found
 
 
 def _share(encoded: bytes) -> bytes:

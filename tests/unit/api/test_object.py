@@ -84,3 +84,14 @@ def test_forgotten_forms_are_made_again() -> None:
     stored.forget()
 
     assert (stored.raw, stored.view) == before
+
+
+def test_managed_fields_are_decoded_once_for_all_that_carry_the_same() -> None:
+    entries = [{"manager": "m", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {}}]
+    one, other = (
+        StoredObject.encode("pods", {**POD, "metadata": {"name": name, "managedFields": entries}}, 1).thaw()
+        for name in "ab"
+    )
+
+    assert one["metadata"]["managedFields"] == entries
+    assert one["metadata"]["managedFields"] is other["metadata"]["managedFields"]

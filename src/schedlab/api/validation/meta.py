@@ -9,6 +9,7 @@ Differs: nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, Protocol
 
 from schedlab.api.object import Object
@@ -22,6 +23,8 @@ STANDARD_FINALIZERS: Final = ("kubernetes", "orphan", "foregroundDeletion")
 
 _FIELD_MANAGER_MAX: Final = 128
 _SUBRESOURCE_MAX: Final = 256
+#: Operation and fieldsType of entries that can be.
+_SOUND_ENTRIES: Final = (("Update", "FieldsV1"), ("Apply", "FieldsV1"), ("Update", ""), ("Apply", ""))
 
 METADATA: Final = Path("metadata")
 
@@ -48,28 +51,37 @@ def validate_generic(
     """Check metadata as a name generator left it."""
     errors: ErrorList = []
     prefix, name = metadata.get("generateName", ""), metadata.get("name", "")
-    if prefix:
-        messages = check_name(prefix, prefix=True)
+    if prefix and (messages := check_name(prefix, prefix=True)):
         errors.extend(field.invalid(path.child("generateName"), prefix, message) for message in messages)
     if not name:
         errors.append(field.required(path.child("name"), "name or generateName is required"))
-    else:
-        errors.extend(field.invalid(path.child("name"), name, message) for message in check_name(name))
-    errors.extend(_validate_namespace(metadata.get("namespace", ""), path.child("namespace"), namespaced=namespaced))
+    elif messages := check_name(name):
+        errors.extend(field.invalid(path.child("name"), name, message) for message in messages)
+    errors.extend(_validate_namespace(metadata.get("namespace", ""), path, namespaced=namespaced))
     if metadata.get("generation", 0) < 0:
         errors.append(field.invalid(path.child("generation"), metadata["generation"], names.NEGATIVE, "minimum"))
     errors.extend(_validate_common(metadata, path))
-    errors.extend(_validate_finalizers(metadata.get("finalizers") or (), path.child("finalizers")))
-    errors.extend(validate_managed_fields(metadata.get("managedFields") or (), path.child("managedFields")))
+    if finalizers := metadata.get("finalizers"):
+        errors.extend(_validate_finalizers(finalizers, path.child("finalizers")))
+    errors.extend(validate_managed_fields(metadata.get("managedFields") or (), path))
     return errors
 
 
 def _validate_namespace(namespace: str, path: Path, *, namespaced: bool) -> ErrorList:
+    """Check the namespace in the metadata at a path."""
+    if namespaced and namespace and _is_dns_label(namespace):
+        return []
+    own = path.child("namespace")
     if not namespaced:
-        return [field.forbidden(path, "not allowed on this type")] if namespace else []
+        return [field.forbidden(own, "not allowed on this type")] if namespace else []
     if not namespace:
-        return [field.required(path)]
-    return [field.invalid(path, namespace, message) for message in names.name_is_dns_label(namespace)]
+        return [field.required(own)]
+    return [field.invalid(own, namespace, message) for message in names.name_is_dns_label(namespace)]
+
+
+@lru_cache(maxsize=4096)
+def _is_dns_label(name: str) -> bool:
+    return not names.name_is_dns_label(name)
 
 
 def _validate_common(metadata: Mapping[str, Any], path: Path) -> ErrorList:
@@ -88,8 +100,8 @@ def validate_annotations(annotations: Mapping[str, str], path: Path) -> ErrorLis
     errors: ErrorList = []
     size = 0
     for key, value in annotations.items():
-        messages = names.check_qualified_name(key.lower())
-        errors.extend(field.invalid(path, key, message, "format=k8s-label-key") for message in messages)
+        if messages := names.check_qualified_name(key.lower()):
+            errors.extend(field.invalid(path, key, message, "format=k8s-label-key") for message in messages)
         size += names.byte_length(key) + names.byte_length(value)
     if size > ANNOTATIONS_SIZE_MAX:
         errors.append(field.too_long(path, ANNOTATIONS_SIZE_MAX))
@@ -150,16 +162,31 @@ def validate_kube_finalizer(finalizer: str, path: Path) -> ErrorList:
 
 
 def validate_managed_fields(entries: Sequence[Mapping[str, Any]], path: Path) -> ErrorList:
+    """Check who owns the fields of an object, in the metadata at a path."""
     errors: ErrorList = []
     for i, entry in enumerate(entries):
-        operation, kind = entry.get("operation", ""), entry.get("fieldsType", "")
-        if operation not in ("Apply", "Update"):
-            errors.append(field.invalid(path.index(i).child("operation"), operation, "must be `Apply` or `Update`"))
-        if kind and kind != "FieldsV1":
-            errors.append(field.invalid(path.index(i).child("fieldsType"), kind, "must be `FieldsV1`"))
-        errors.extend(validate_field_manager(entry.get("manager", ""), path.index(i).child("manager")))
-        if names.byte_length(entry.get("subresource", "")) > _SUBRESOURCE_MAX:
-            errors.append(field.too_long(path.index(i).child("subresource"), _SUBRESOURCE_MAX))
+        about = entry.get("operation", ""), entry.get("fieldsType", "")
+        if about in _SOUND_ENTRIES and _is_sound_manager(entry.get("manager", ""), entry.get("subresource", "")):
+            continue
+        errors.extend(_validate_entry(entry, path.child("managedFields").index(i)))
+    return errors
+
+
+@lru_cache(maxsize=4096)
+def _is_sound_manager(manager: str, subresource: str) -> bool:
+    return not validate_field_manager(manager, METADATA) and names.byte_length(subresource) <= _SUBRESOURCE_MAX
+
+
+def _validate_entry(entry: Mapping[str, Any], path: Path) -> ErrorList:
+    errors: ErrorList = []
+    operation, kind = entry.get("operation", ""), entry.get("fieldsType", "")
+    if operation not in ("Apply", "Update"):
+        errors.append(field.invalid(path.child("operation"), operation, "must be `Apply` or `Update`"))
+    if kind and kind != "FieldsV1":
+        errors.append(field.invalid(path.child("fieldsType"), kind, "must be `FieldsV1`"))
+    errors.extend(validate_field_manager(entry.get("manager", ""), path.child("manager")))
+    if names.byte_length(entry.get("subresource", "")) > _SUBRESOURCE_MAX:
+        errors.append(field.too_long(path.child("subresource"), _SUBRESOURCE_MAX))
     return errors
 
 
@@ -192,7 +219,7 @@ def validate_update(new: Object, old: Object, path: Path = METADATA) -> ErrorLis
         if new.get(key) != old.get(key):
             errors.append(field.invalid(path.child(key), new.get(key, zero), names.FIELD_IMMUTABLE))
     errors.extend(_validate_common(new, path))
-    errors.extend(validate_managed_fields(new.get("managedFields") or (), path.child("managedFields")))
+    errors.extend(validate_managed_fields(new.get("managedFields") or (), path))
     return errors
 
 

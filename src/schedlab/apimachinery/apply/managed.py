@@ -80,6 +80,22 @@ def read(entries: Sequence[Mapping[str, Any]], *, trusted: bool = False) -> Mana
 
     Raises ManagedFieldsError.
     """
+    if not trusted or not entries:
+        return _read(entries, trusted=trusted)
+    known = _trusted.get(id(entries))
+    if known is None or known[0] is not entries:
+        if len(_trusted) >= _TRUSTED_MAX:
+            _trusted.clear()
+        known = _trusted[id(entries)] = entries, _read(entries, trusted=True)
+    return Managed(dict(known[1].owned), dict(known[1].times))
+
+
+# Stored objects share their entries; what was read from some is kept with them, so that their id stays theirs.
+_trusted: dict[int, tuple[Sequence[Mapping[str, Any]], Managed]] = {}
+_TRUSTED_MAX: Final = 4096
+
+
+def _read(entries: Sequence[Mapping[str, Any]], *, trusted: bool) -> Managed:
     managed = Managed()
     for position, entry in enumerate(entries):
         operation, api_version = entry.get("operation"), entry.get("apiVersion") or ""

@@ -23,6 +23,7 @@ from schedlab.apimachinery.apply import fieldset, typed
 from schedlab.apimachinery.apply import managed as managed_fields
 from schedlab.apimachinery.apply.fieldset import FieldSet
 from schedlab.apimachinery.apply.managed import APPLY, UPDATE, Managed, ManagedFieldsError, Manager, Owned
+from schedlab.apimachinery.apply.shapes import TypedError
 from schedlab.apimachinery.apply.updater import Conflict, Conflicts, Convert, JSONObject, Updater
 from schedlab.apimachinery.errors import StatusError, new_apply_conflict, new_bad_request, new_unknown
 from schedlab.apimachinery.gvk import GroupVersionKind
@@ -79,10 +80,11 @@ class FieldManager:
     subresource: str = ""
     ignored: Mapping[str, FieldSet] = field(default_factory=dict)
     convert: Convert | None = None
+    _updater: Updater = field(init=False)
 
-    @property
-    def _updater(self) -> Updater:
-        return Updater(self.gvk.api_version, self.type, self.ignored, self.convert)
+    def __post_init__(self) -> None:
+        updater = Updater(self.gvk.api_version, self.type, self.ignored, self.convert)
+        object.__setattr__(self, "_updater", updater)
 
     def update(self, live: JSONObject | None, new: JSONObject, manager: str, now: str) -> dict[str, Any]:
         """Return the new object with the managedFields it has after a create (no live object), update or patch.
@@ -95,7 +97,7 @@ class FieldManager:
             before = self._empty() if live is None else managed_fields.without_managed_fields(live)
             try:
                 self._update(before, new, managed, manager, now)
-            except typed.TypedError:
+            except TypedError:
                 # Upstream logs this as a bug of its own and goes on without managed fields.
                 return new
         return self._finished(new, managed)
@@ -164,12 +166,12 @@ class FieldManager:
     ) -> dict[str, Any]:
         try:
             typed.validate(patch, self.type)
-        except typed.TypedError as error:
+        except TypedError as error:
             raise new_unknown(f"failed to create typed patch object ({self._describe(patch)}): {error}") from None
         who = managed_fields.manager_of(manager, APPLY, self.gvk.api_version, self.subresource)
         try:
             merged, owners = self._merge(live, patch, managed.owned, who, force=force)
-        except typed.TypedError as error:
+        except TypedError as error:
             raise new_unknown(f"failed to merge config: {error}") from None
         except Conflicts as error:
             raise _conflict(error.conflicts) from None
@@ -212,7 +214,7 @@ class FieldManager:
                 return None
             typed.validate(config, self.type)
             comparison = typed.compare(config, live, self.type)
-        except (orjson.JSONDecodeError, typed.TypedError):
+        except (orjson.JSONDecodeError, TypedError):
             return None
         fields = typed.field_set(config, self.type)
         for changed in (comparison.modified, comparison.added, comparison.removed):

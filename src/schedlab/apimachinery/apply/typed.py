@@ -13,83 +13,26 @@ from typing import Final
 from schedlab.apimachinery import gojson
 from schedlab.apimachinery.apply import fieldset
 from schedlab.apimachinery.apply.fieldset import FieldSet
+from schedlab.apimachinery.apply.paths import all_paths
+from schedlab.apimachinery.apply.shapes import (
+    ANYTHING,
+    ElementError,
+    TypedError,
+    element_of,
+    field_type,
+    grouped,
+    is_atomic,
+    is_declared,
+)
 from schedlab.apimachinery.json_reader import JSONValue
 from schedlab.apimachinery.schema import List, Map, Scalar, Struct, Type, Untyped
 
 #: In place of a value that is not there; null is a value.
 ABSENT: Final = object()
 
-ANYTHING: Final = Untyped("interface {}", atomic=False)
-ANYTHING_ATOMIC: Final = Untyped("interface {}", atomic=True)
 
 _NUMERIC: Final = frozenset(("integer", "number"))
 _TEXT: Final = frozenset(("string", "bytes"))
-
-
-class TypedError(ValueError):
-    """Values that do not fit their type; the message lists them as structured-merge-diff does."""
-
-    def __init__(self, errors: Sequence[str]) -> None:
-        super().__init__(errors[0] if len(errors) == 1 else "\n".join(["errors:", *(f"  {one}" for one in errors)]))
-
-
-class ElementError(ValueError):
-    """A list element that cannot be told from the others."""
-
-
-# --- shapes ---------------------------------------------------------------------------------------------------------
-
-
-def field_type(type: Type, name: str) -> Type | None:
-    """Type of a field of an object; None when the type does not know the field."""
-    if isinstance(type, Struct):
-        field = type.fields.get(name)
-        if field is not None:
-            return field.type
-        return ANYTHING if type.open else None
-    if isinstance(type, Map):
-        return type.element
-    assert isinstance(type, Untyped)
-    return type
-
-
-def is_declared(type: Type, name: str) -> bool:
-    return isinstance(type, Struct) and name in type.fields
-
-
-def is_atomic(type: Type) -> bool:
-    """Whether an object or list of this type has one owner as a whole."""
-    return type.list_type == "atomic" if isinstance(type, List) else bool(getattr(type, "atomic", False))
-
-
-def element_of(type: List, item: JSONValue) -> str:
-    """Path element of a list element; raises ElementError."""
-    if type.list_type == "map":
-        return _keyed_element(type, item)
-    if isinstance(item, dict):
-        raise ElementError("associative list without keys has an element that's a map type")
-    if isinstance(item, list):
-        raise ElementError("not supported: associative list with lists as elements")
-    if item is None:
-        raise ElementError("associative list without keys has an element that's an explicit null")
-    return fieldset.value_element(item)
-
-
-def _keyed_element(type: List, item: JSONValue) -> str:
-    if not isinstance(item, dict):
-        kind = "a null element" if item is None else "non-map elements"
-        raise ElementError(f"associative list with keys may not have {kind}")
-    keys = type.keys
-    if len(keys) == 1 and keys[0] in item:
-        return fieldset.key_element(keys, (item[keys[0]],))
-    found = {name: item.get(name, default) for name, default in type.key_defaults}
-    present = tuple(name for name in keys if found[name] is not None or name in item)
-    if not present:
-        raise ElementError(
-            f"associative list with keys has an element that omits all key fields {gojson.quote_list(keys)} "
-            "(and doesn't have default values for any key fields)"
-        )
-    return fieldset.key_element(present, tuple(found[name] for name in present))
 
 
 # --- validation -----------------------------------------------------------------------------------------------------
@@ -229,52 +172,9 @@ def _object_fields(value: Mapping[str, JSONValue], type: Type) -> FieldSet | Non
 
 def _list_fields(items: Sequence[JSONValue], type: List) -> FieldSet | None:
     out: FieldSet = {}
-    for element, same in _grouped(items, type).items():
+    for element, same in grouped(items, type).items():
         out[element] = {} if len(same) > 1 else fieldset.with_self(_fields(same[0], type.element))
     return out or None
-
-
-def _grouped(items: Sequence[JSONValue], type: List) -> dict[str, list[JSONValue]]:
-    """List elements by path element, in order of appearance; raises TypedError."""
-    groups: dict[str, list[JSONValue]] = {}
-    errors = []
-    for position, item in enumerate(items):
-        try:
-            groups.setdefault(element_of(type, item), []).append(item)
-        except ElementError as error:
-            errors.append(f"element {position}: {error}")
-    if errors:
-        raise TypedError(errors)
-    return groups
-
-
-def all_paths(value: JSONValue, type: Type) -> FieldSet:
-    """Node with every path of a value that is there as a whole: leaves and the objects and lists around them."""
-    if not value or isinstance(type, Scalar):
-        return {}
-    if isinstance(value, dict):
-        if is_atomic(type):
-            return {}
-        out: FieldSet = {fieldset.SELF: {}}
-        if isinstance(type, Struct):
-            fields = type.fields
-            for name in sorted(value):
-                field = fields.get(name)
-                inner = field.type if field is not None else ANYTHING
-                out["f:" + name] = {} if inner.__class__ is Scalar else all_paths(value[name], inner)
-        else:
-            inner = field_type(type, "") or ANYTHING
-            for name in sorted(value):
-                out["f:" + name] = all_paths(value[name], inner)
-        return out
-    if isinstance(value, list) and isinstance(type, List) and type.list_type != "atomic":
-        groups = _grouped(value, type)
-        out = {fieldset.SELF: {}}
-        for element in sorted(groups, key=fieldset.order) if len(groups) > 1 else groups:
-            same = groups[element]
-            out[element] = {} if len(same) > 1 else all_paths(same[0], type.element)
-        return out
-    return {}
 
 
 # --- comparison -----------------------------------------------------------------------------------------------------
@@ -355,7 +255,7 @@ class _Differences:
                 self._descend("f:" + name, before, after, inner)
 
     def _list(self, old: Sequence[JSONValue], new: Sequence[JSONValue], type: List) -> None:
-        before, after = _grouped(old, type), _grouped(new, type)
+        before, after = grouped(old, type), grouped(new, type)
         for element in dict.fromkeys((*before, *after)):
             was, now = before.get(element, []), after.get(element, [])
             if len(was) <= 1 and len(now) <= 1:
@@ -450,9 +350,9 @@ class _ListMerge:
         self.type = type
         self.left = left
         # Elements that are there twice are not merged with the new value.
-        self.observed_left = {key: same[0] if len(same) == 1 else None for key, same in _grouped(left, type).items()}
+        self.observed_left = {key: same[0] if len(same) == 1 else None for key, same in grouped(left, type).items()}
         self.left_keys = [element_of(type, item) for item in left]
-        groups = _grouped(right, type)
+        groups = grouped(right, type)
         duplicates = [key for key, same in groups.items() if len(same) > 1]
         if duplicates:
             raise TypedError([f"duplicate entries for key {fieldset.show_element(key)}" for key in duplicates])

@@ -6,7 +6,7 @@ Differs: conflicts are listed in the order of their managers; Go's order is rand
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from schedlab.apimachinery.apply import fieldset, typed
 from schedlab.apimachinery.apply.fieldset import FieldSet, Path
@@ -134,7 +134,7 @@ class Updater:
         for manager, owned in owners.items():
             versioned = self._in_version(live, owned.api_version)
             if versioned is not None:
-                fields = typed.reconcile(owned.fields, versioned.type)
+                fields = _reconciled_fields(owned.fields, versioned.type)
                 out[manager] = owned if fields is owned.fields else owned._replace(fields=fields)
         return out
 
@@ -182,6 +182,20 @@ class Updater:
         lost = fieldset.difference(_named(merged), _named(pruned))
         gone = fieldset.intersection(lost, last_fields)
         return Versioned(typed.remove(merged.object, gone, merged.type), merged.type)
+
+
+# Sets that stored objects share, with their types and what came out; kept, so that their ids stay theirs.
+_reconciled: dict[tuple[int, int], tuple[FieldSet, Struct, FieldSet]] = {}
+_RECONCILED_MAX: Final = 4096
+
+
+def _reconciled_fields(fields: FieldSet, type: Struct) -> FieldSet:
+    known = _reconciled.get((id(fields), id(type)))
+    if known is None or known[0] is not fields or known[1] is not type:
+        if len(_reconciled) >= _RECONCILED_MAX:
+            _reconciled.clear()
+        known = _reconciled[id(fields), id(type)] = fields, type, typed.reconcile(fields, type)
+    return known[2]
 
 
 def _named(versioned: Versioned) -> FieldSet:

@@ -10,8 +10,30 @@ from schedlab.apimachinery.json_reader import JSONValue
 from schedlab.apimachinery.patch.document import Opened, open_object
 
 
+def merge(document: Mapping[str, JSONValue], patch: Mapping[str, JSONValue]) -> dict[str, JSONValue]:
+    """Return the patched document, the given one unchanged; what the patch does not name is shared with it."""
+    merged = dict(document)
+    for name, change in patch.items():
+        present = merged.get(name)
+        if change is None:
+            merged.pop(name, None)
+        elif not isinstance(present, dict):
+            merged[name] = _pruned(change)
+        else:
+            merged[name] = merge(present, change) if isinstance(change, dict) else change
+    return merged
+
+
+def _pruned(value: JSONValue) -> JSONValue:
+    if isinstance(value, dict):
+        return {
+            name: item if item.__class__ is str else _pruned(item) for name, item in value.items() if item is not None
+        }
+    return list(map(_pruned, value)) if isinstance(value, list) else value
+
+
 def apply(document: Mapping[str, JSONValue], patch: Mapping[str, JSONValue]) -> Opened:
-    """Return the patched document, the given one unchanged."""
+    """Do what `merge` does and mark what was opened on the way, for a message that shows the result."""
     merged = open_object(document)
     for name, change in patch.items():
         present = merged.get(name)

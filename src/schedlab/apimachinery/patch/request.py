@@ -74,6 +74,11 @@ class _Request:
     def _checks_fields(self) -> bool:
         return self.directive != "Ignore"
 
+    @property
+    def _is_text(self) -> bool:
+        """Whether the patch may have repeated keys."""
+        return isinstance(self.patch, bytes)
+
     def json(self) -> Patched:
         operations, strict_errors = self._operations()
         if len(operations) > OPERATIONS_MAX:
@@ -111,10 +116,10 @@ class _Request:
             raise new_bad_request("Invalid JSON Patch")
         if isinstance(patch, list):
             return self._finish(patch, (), lambda _live: merge_patch.without_nulls(patch))
-        strict_errors = strict.repeated_fields(patch) if self._checks_fields else []
-        merged = strict.joined(patch) if strict.has_repeated(patch) else patch
+        strict_errors = strict.repeated_fields(patch) if self._checks_fields and self._is_text else []
+        merged = strict.joined(patch) if self._is_text and strict.has_repeated(patch) else patch
         return self._finish(
-            merge_patch.apply(self.live, merged), strict_errors, lambda live: merge_patch.apply(live, merged)
+            merge_patch.merge(self.live, merged), strict_errors, lambda live: merge_patch.apply(live, merged)
         )
 
     def strategic(self) -> Patched:

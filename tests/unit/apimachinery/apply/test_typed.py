@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from schedlab.apimachinery import schema
-from schedlab.apimachinery.apply import typed
+from schedlab.apimachinery.apply import shapes, typed
 from schedlab.apimachinery.apply.fieldset import FieldSet
-from schedlab.apimachinery.apply.typed import TypedError
+from schedlab.apimachinery.apply.shapes import TypedError
 from schedlab.apimachinery.schema import Field, List, Map, Scalar, Struct, Untyped
 
 POD = schema.schema_for("", "v1", "Pod")
@@ -106,8 +106,8 @@ def test_values_that_do_not_fit_are_reported_in_upstreams_words(value: dict[str,
 def test_an_element_without_any_key_is_refused_unless_the_key_has_a_default() -> None:
     typed.validate({"spec": {"containers": [{"ports": [{}]}]}}, POD)
     keyed = List(THING, "[]v1.Thing", "map", ["text", "number"])
-    with pytest.raises(typed.ElementError) as caught:
-        typed.element_of(keyed, {})
+    with pytest.raises(shapes.ElementError) as caught:
+        shapes.element_of(keyed, {})
     assert str(caught.value) == (
         'associative list with keys has an element that omits all key fields ["number" "text"] '
         "(and doesn't have default values for any key fields)"
@@ -123,7 +123,7 @@ def test_missing_key_fields_take_their_defaults() -> None:
     port_list = ports.element.fields["ports"].type
     assert isinstance(port_list, List)
 
-    assert typed.element_of(port_list, {"containerPort": 80}) == 'k:{"containerPort":80,"protocol":"TCP"}'
+    assert shapes.element_of(port_list, {"containerPort": 80}) == 'k:{"containerPort":80,"protocol":"TCP"}'
 
 
 # --- field sets -----------------------------------------------------------------------------------------------------

@@ -28,11 +28,13 @@ from schedlab.apimachinery.patch import merge_patch
 )
 def test_merging(document: dict[str, Any], patch: dict[str, Any], want: dict[str, Any]) -> None:
     assert want == merge_patch.apply(document, patch)
+    assert want == merge_patch.merge(document, patch)
 
 
 def test_the_document_stays_as_it_was() -> None:
     before = {"a": {"b": 1}}
 
     merge_patch.apply(before, {"a": {"b": 2, "c": 3}})
+    merge_patch.merge(before, {"a": {"b": 2, "c": 3}})
 
     assert before == {"a": {"b": 1}}

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import orjson
+
 from schedlab.api.object import Object
 from schedlab.api.validation import meta
 from schedlab.api.validation.common import messages
@@ -42,6 +44,7 @@ from schedlab.api.validation.pods.volumes import validate_volumes
 from schedlab.api.validation.pods.windows import validate_host_processes, validate_os
 from schedlab.api.validation.resources import validate_container_requirements
 from schedlab.apimachinery import field, names
+from schedlab.apimachinery.features import FeatureGates
 from schedlab.apimachinery.field import ErrorList, Path
 
 _SPEC: Final = Path("spec")
@@ -49,6 +52,11 @@ _RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
 _DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _PREEMPTION_POLICIES: Final = ("PreemptLowerPriority", "Never")
 _SECONDS_MAX: Final = 2**31 - 1
+
+#: Specs in which nothing was found, with the rules they were checked by, as JSON.
+_sound_specs: dict[tuple[FeatureGates, bool, bytes], None] = {}
+_SOUND_SPECS_MAX: Final = 1024
+_SOUND_BYTES_MAX: Final = 16 * 1024
 
 
 def validate_pod(pod: Object, rules: PodRules) -> ErrorList:
@@ -58,7 +66,26 @@ def validate_pod(pod: Object, rules: PodRules) -> ErrorList:
     errors = meta.validate(metadata, names.name_is_dns_subdomain, namespaced=True)
     if annotations:
         errors += validate_annotations(annotations, spec, Path("metadata", "annotations"), rules)
-    errors += validate_pod_spec(spec, metadata, _SPEC, rules)
+    return errors + _validate_own_spec(spec, metadata, rules)
+
+
+def _validate_own_spec(spec: Spec, metadata: Mapping[str, Any], rules: PodRules) -> ErrorList:
+    """Check the spec of a pod, unless an equal one has been found sound: pods mostly come from few templates."""
+    if spec.get("volumes") or spec.get("resourceClaims"):  # whose checks look at the metadata, too
+        return _check_own_spec(spec, metadata, rules)
+    key = rules.features, rules.is_pod, orjson.dumps(spec)
+    if key in _sound_specs:
+        return []
+    errors = _check_own_spec(spec, metadata, rules)
+    if not errors and len(key[2]) <= _SOUND_BYTES_MAX:
+        if len(_sound_specs) >= _SOUND_SPECS_MAX:
+            _sound_specs.clear()
+        _sound_specs[key] = None
+    return errors
+
+
+def _check_own_spec(spec: Spec, metadata: Mapping[str, Any], rules: PodRules) -> ErrorList:
+    errors = validate_pod_spec(spec, metadata, _SPEC, rules)
     if not spec.get("serviceAccountName") and (volumes := spec.get("volumes")):
         errors += _validate_no_tokens(volumes)
     for key in ("containers", "initContainers"):
