@@ -18,7 +18,8 @@ from schedlab.apimachinery.features import FeatureGates
 from schedlab.client.informers import Informers
 from schedlab.client.inprocess import InProcessClient
 from schedlab.cluster.driver import Caller, Engine
-from schedlab.controllers.namespace import NamespaceController
+from schedlab.controllers.framework.controller import ControllerContext
+from schedlab.controllers.registry import CONTROLLERS
 from schedlab.decisions.annotations import AnnotationMode, Projection
 from schedlab.decisions.log import DecisionLog
 from schedlab.decisions.projector import AnnotationProjector
@@ -70,7 +71,7 @@ class Cluster:
         self.registry.overlay("leases.coordination.k8s.io", heartbeats.lease)
         self.registry.overlay("nodes", heartbeats.node)
         self.engine = Engine(caller)
-        self._add_parts()
+        self._add_parts(random.split("controllers"))
 
     def _new_scheduler(self, random: RandomSource) -> Scheduler:
         settings = self.settings
@@ -109,13 +110,15 @@ class Cluster:
         for resource in self.informers.resources():
             self.informers.on_change(resource, lambda _: wake())
 
-    def _add_parts(self) -> None:
+    def _add_parts(self, random: RandomSource) -> None:
         pods = self.informers.lister("pods")
         projector = AnnotationProjector(self.log, pods, Projection(self.settings.annotations))
-        namespaces = NamespaceController(self.informers, self.registry.resources)
         self.engine.add(self.scheduler, self.client("kube-scheduler"))
         self.engine.add(self.kubelet, self.client("kubelet"))
-        self.engine.add(namespaces, self.client("kube-controller-manager"))
+        resources = tuple(self.registry.resources)
+        context = ControllerContext(self.informers, self.clock, random, self.settings.feature_gates, resources)
+        for make in CONTROLLERS.values():
+            self.engine.add(make(context), self.client("kube-controller-manager"))
         self.engine.add(projector, self.client("kube-scheduler-simulator"))
 
 

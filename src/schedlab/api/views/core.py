@@ -329,9 +329,10 @@ class PodCondition(View):
 
 
 class ContainerStatus(View):
-    """status.containerStatuses[i], as far as resizes and requests need it."""
+    """status.containerStatuses[i], as far as resizes, requests and the order of deletion need it."""
 
     name: str = ""
+    restart_count: int = 0
     allocated_resources: ResourceList = {}
     resources: ResourceRequirements | None = None
 

@@ -1,6 +1,8 @@
-"""Typed views of the controllers' kinds whose selectors the scheduler reads, and of scheduling and policy kinds.
+"""Typed views of the kinds that make pods, and of scheduling and policy kinds.
 
-Mirrors: staging/src/k8s.io/api/{apps,policy,scheduling}/v1/types.go (v1.36), the fields in use here.
+Templates are not part of a view: whoever makes pods of one takes it from the object's `raw`.
+
+Mirrors: staging/src/k8s.io/api/{apps,batch,policy,scheduling}/v1/types.go (v1.36), the fields in use here.
 """
 
 from __future__ import annotations
@@ -8,25 +10,55 @@ from __future__ import annotations
 from schedlab.api.views.meta import LabelSelector, ObjectMeta, View
 
 
-class SelectorSpec(View):
-    """spec of a ReplicaSet or StatefulSet: what it selects."""
+#: A number, or a percentage as text.
+IntOrPercent = int | str
+
+
+class Condition(View):
+    """status.conditions[i] of a kind that makes pods."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str | None = None
+    last_update_time: str | None = None
+
+
+class ReplicaCounts(View):
+    """status of a ReplicaSet or ReplicationController."""
+
+    replicas: int = 0
+    fully_labeled_replicas: int = 0
+    ready_replicas: int = 0
+    available_replicas: int = 0
+    terminating_replicas: int | None = None
+    observed_generation: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class ReplicaSetSpec(View):
+    """spec of a ReplicaSet."""
 
     selector: LabelSelector | None = None
-    replicas: int | None = None
+    replicas: int = 1
+    min_ready_seconds: int = 0
 
 
-class SelectingController(View):
-    """apps/v1 ReplicaSet or StatefulSet."""
+class ReplicaSet(View):
+    """apps/v1 ReplicaSet."""
 
     metadata: ObjectMeta = ObjectMeta()
-    spec: SelectorSpec = SelectorSpec()
+    spec: ReplicaSetSpec = ReplicaSetSpec()
+    status: ReplicaCounts = ReplicaCounts()
 
 
 class ReplicationControllerSpec(View):
     """spec of a replication controller: its selector is a plain map."""
 
     selector: dict[str, str] = {}
-    replicas: int | None = None
+    replicas: int = 1
+    min_ready_seconds: int = 0
 
 
 class ReplicationController(View):
@@ -34,14 +66,151 @@ class ReplicationController(View):
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ReplicationControllerSpec = ReplicationControllerSpec()
+    status: ReplicaCounts = ReplicaCounts()
+
+
+class RollingUpdate(View):
+    """How many pods a rolling update may add and take away."""
+
+    max_surge: IntOrPercent | None = None
+    max_unavailable: IntOrPercent | None = None
+    partition: int | None = None
+
+
+class UpdateStrategy(View):
+    """spec.strategy of a Deployment, spec.updateStrategy of a DaemonSet or StatefulSet."""
+
+    type: str = ""
+    rolling_update: RollingUpdate | None = None
+
+
+class DeploymentSpec(View):
+    """spec of a Deployment."""
+
+    selector: LabelSelector | None = None
+    replicas: int = 1
+    min_ready_seconds: int = 0
+    paused: bool = False
+    strategy: UpdateStrategy = UpdateStrategy()
+    revision_history_limit: int | None = None
+    progress_deadline_seconds: int | None = None
+
+
+class DeploymentStatus(View):
+    """status of a Deployment."""
+
+    observed_generation: int = 0
+    replicas: int = 0
+    updated_replicas: int = 0
+    ready_replicas: int = 0
+    available_replicas: int = 0
+    unavailable_replicas: int = 0
+    terminating_replicas: int | None = None
+    collision_count: int | None = None
+    conditions: tuple[Condition, ...] = ()
+
+
+class Deployment(View):
+    """apps/v1 Deployment."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: DeploymentSpec = DeploymentSpec()
+    status: DeploymentStatus = DeploymentStatus()
+
+
+class VolumeClaimRetention(View):
+    """spec.persistentVolumeClaimRetentionPolicy of a StatefulSet."""
+
+    when_deleted: str = ""
+    when_scaled: str = ""
+
+
+class Ordinals(View):
+    """spec.ordinals of a StatefulSet."""
+
+    start: int = 0
+
+
+class StatefulSetSpec(View):
+    """spec of a StatefulSet."""
+
+    selector: LabelSelector | None = None
+    replicas: int = 1
+    min_ready_seconds: int = 0
+    service_name: str = ""
+    pod_management_policy: str = ""
+    update_strategy: UpdateStrategy = UpdateStrategy()
+    revision_history_limit: int | None = None
+    persistent_volume_claim_retention_policy: VolumeClaimRetention | None = None
+    ordinals: Ordinals | None = None
+
+
+class StatefulSetStatus(View):
+    """status of a StatefulSet."""
+
+    observed_generation: int = 0
+    replicas: int = 0
+    ready_replicas: int = 0
+    current_replicas: int = 0
+    updated_replicas: int = 0
+    available_replicas: int = 0
+    current_revision: str = ""
+    update_revision: str = ""
+    collision_count: int | None = None
+
+
+class StatefulSet(View):
+    """apps/v1 StatefulSet."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: StatefulSetSpec = StatefulSetSpec()
+    status: StatefulSetStatus = StatefulSetStatus()
+
+
+class DaemonSetSpec(View):
+    """spec of a DaemonSet."""
+
+    selector: LabelSelector | None = None
+    min_ready_seconds: int = 0
+    update_strategy: UpdateStrategy = UpdateStrategy()
+    revision_history_limit: int | None = None
+
+
+class DaemonSetStatus(View):
+    """status of a DaemonSet."""
+
+    current_number_scheduled: int = 0
+    number_misscheduled: int = 0
+    desired_number_scheduled: int = 0
+    number_ready: int = 0
+    observed_generation: int = 0
+    updated_number_scheduled: int = 0
+    number_available: int = 0
+    number_unavailable: int = 0
+    collision_count: int | None = None
+
+
+class DaemonSet(View):
+    """apps/v1 DaemonSet."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: DaemonSetSpec = DaemonSetSpec()
+    status: DaemonSetStatus = DaemonSetStatus()
+
+
+class ControllerRevision(View):
+    """apps/v1 ControllerRevision, without its data."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    revision: int = 0
 
 
 class PodDisruptionBudgetSpec(View):
     """spec of a disruption budget; minAvailable and maxUnavailable are int or percentage text."""
 
     selector: LabelSelector | None = None
-    min_available: int | str | None = None
-    max_unavailable: int | str | None = None
+    min_available: IntOrPercent | None = None
+    max_unavailable: IntOrPercent | None = None
 
 
 class PodDisruptionBudgetStatus(View):
@@ -49,6 +218,11 @@ class PodDisruptionBudgetStatus(View):
 
     disruptions_allowed: int = 0
     disrupted_pods: dict[str, str] = {}
+    current_healthy: int = 0
+    desired_healthy: int = 0
+    expected_pods: int = 0
+    observed_generation: int = 0
+    conditions: tuple[Condition, ...] = ()
 
 
 class PodDisruptionBudget(View):

@@ -10,7 +10,7 @@ import numpy as np
 
 from schedlab.api.views.core import Namespace, Node, Pod, Service
 from schedlab.api.views.meta import View
-from schedlab.api.views.workloads import PodDisruptionBudget, ReplicationController, SelectingController
+from schedlab.api.views.workloads import PodDisruptionBudget, ReplicaSet, ReplicationController, StatefulSet
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.kernel.clock import VirtualClock
 from schedlab.kernel.randomness import SeededRandom
@@ -25,8 +25,8 @@ VIEWS: Mapping[str, type[View]] = {
     "namespaces": Namespace,
     "services": Service,
     "replicationcontrollers": ReplicationController,
-    "replicasets.apps": SelectingController,
-    "statefulsets.apps": SelectingController,
+    "replicasets.apps": ReplicaSet,
+    "statefulsets.apps": StatefulSet,
     "poddisruptionbudgets.policy": PodDisruptionBudget,
 }
 

@@ -1,0 +1,28 @@
+"""Every controller, by the name under which kube-controller-manager knows it, in the order in which they are stepped.
+
+Mirrors: NewControllerDescriptors of cmd/kube-controller-manager/app/controllermanager.go (v1.36).
+Differs: nothing runs that a simulated cluster has no use for (certificates, tokens, clouds).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
+
+from schedlab.client.effects import Part
+from schedlab.controllers.framework.controller import ControllerContext
+from schedlab.controllers.namespace import NamespaceController
+from schedlab.controllers.replicaset import ReplicaSetController, ReplicationManager
+
+Constructor: TypeAlias = Callable[[ControllerContext], Part]
+
+
+def _namespace(context: ControllerContext) -> Part:
+    return NamespaceController(context.informers, context.resources)
+
+
+CONTROLLERS: Final[Mapping[str, Constructor]] = {
+    "namespace-controller": _namespace,
+    ReplicationManager.name: ReplicationManager,
+    ReplicaSetController.name: ReplicaSetController,
+}
