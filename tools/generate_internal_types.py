@@ -21,6 +21,7 @@ PACKAGES = {
     "autoscaling": ("kubernetes/pkg/apis/autoscaling", "api/autoscaling/v2"),
     "networking": ("kubernetes/pkg/apis/networking", "api/networking/v1"),
     "rbac": ("kubernetes/pkg/apis/rbac", "api/rbac/v1"),
+    "storage": ("kubernetes/pkg/apis/storage", "api/storage/v1"),
     "batch": ("kubernetes/pkg/apis/batch", "api/batch/v1"),
 }
 ROOTS = (
@@ -46,6 +47,8 @@ ROOTS = (
     "networking.ParentReference",
     "networking.ServiceCIDRSpec",
     "rbac.RoleRef",
+    "storage.CSINodeDriver",
+    "storage.VolumeAttachmentSpec",
 )
 #: Types that print as their wire form.
 WIRE_TYPES = re.compile(r"^(metav1|intstr|resource|runtime)\.")

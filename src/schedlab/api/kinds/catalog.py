@@ -49,6 +49,7 @@ from schedlab.api.kinds.statefulset import STATEFUL_SET
 from schedlab.api.kinds.storageclass import STORAGE_CLASS
 from schedlab.api.kinds.strategy import Strategy
 from schedlab.api.kinds.volumeattachment import VOLUME_ATTACHMENT
+from schedlab.api.kinds.volumeattributesclass import VOLUME_ATTRIBUTES_CLASS
 
 _STRATEGIES: Final = (
     CLUSTER_ROLE,
@@ -99,6 +100,7 @@ _STRATEGIES: Final = (
     STATEFUL_SET,
     STORAGE_CLASS,
     VOLUME_ATTACHMENT,
+    VOLUME_ATTRIBUTES_CLASS,
 )
 
 #: By resource name with group, as kubectl prints it.

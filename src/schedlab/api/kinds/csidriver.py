@@ -13,7 +13,6 @@ from schedlab.api.kinds.strategy import Context, Strategy, UpdateStrategy
 from schedlab.api.object import Object
 from schedlab.api.validation import meta
 from schedlab.api.validation.common import one_of
-from schedlab.api.validation.volume_sources import csi_driver_name
 from schedlab.apimachinery import field, names
 from schedlab.apimachinery.field import ErrorList, Path
 
@@ -24,21 +23,35 @@ _TOKENS_IN_SIGHT: Final = (
 )
 _MODES: Final = ("Persistent", "Ephemeral")
 _GROUP_POLICIES: Final = ("File", "None", "ReadWriteOnceWithFSType")
+_DEFAULTS: Final[Mapping[str, Any]] = {
+    "attachRequired": True,
+    "podInfoOnMount": False,
+    "storageCapacity": False,
+    "fsGroupPolicy": "ReadWriteOnceWithFSType",
+    "requiresRepublish": False,
+    "seLinuxMount": False,
+    "preventPodSchedulingIfMissing": False,
+}
+#: Fields that are there only while a feature is on.
+_GATES: Final[Mapping[str, str]] = {
+    "seLinuxMount": "SELinuxMountReadWriteOncePod",
+    "nodeAllocatableUpdatePeriodSeconds": "MutableCSINodeAllocatableCount",
+    "serviceAccountTokenInSecrets": "CSIServiceAccountTokenSecrets",
+    "preventPodSchedulingIfMissing": "VolumeLimitScaling",
+}
+_TOKENS_IN_SECRETS: Final = (
+    "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, "
+    "set to true to prevent possible logging of tokens in volume attributes"
+)
 _TOKEN_SECONDS_MIN: Final = 600
 _UPDATE_PERIOD_MIN: Final = 10
 
 
-def _default(driver: Object, _context: Context) -> None:
+def _default(driver: Object, context: Context) -> None:
     spec = driver["spec"]
-    for key, value in (
-        ("attachRequired", True),
-        ("podInfoOnMount", False),
-        ("storageCapacity", False),
-        ("fsGroupPolicy", "ReadWriteOnceWithFSType"),
-        ("requiresRepublish", False),
-        ("seLinuxMount", False),
-    ):
-        if spec.get(key) is None:
+    for key, value in _DEFAULTS.items():
+        gate = _GATES.get(key)
+        if spec.get(key) is None and (gate is None or context.features.enabled(gate)):
             spec[key] = value
     if not spec.get("volumeLifecycleModes"):
         spec["volumeLifecycleModes"] = ["Persistent"]
@@ -49,49 +62,36 @@ def _prepare(driver: Object, context: Context) -> None:
 
 
 def _drop_disabled(spec: Object, old: Mapping[str, Any], context: Context) -> None:
-    period = "nodeAllocatableUpdatePeriodSeconds"
-    if not context.features.enabled("MutableCSINodeAllocatableCount") and old.get(period) is None:
-        spec.pop(period, None)
-    if not context.features.enabled("SELinuxMountReadWriteOncePod") and old.get("seLinuxMount") is None:
-        spec.pop("seLinuxMount", None)
+    for key, gate in _GATES.items():
+        if not context.features.enabled(gate) and old.get(key) is None:
+            spec.pop(key, None)
 
 
 def _validate(driver: Object, context: Context) -> ErrorList:
     errors = meta.validate(driver["metadata"], names.name_is_dns_subdomain, namespaced=False)
-    name = driver["metadata"].get("name", "")
-    if not errors:
-        errors += csi_driver_name(name, Path("metadata", "name"))
-    errors += _validate_spec(driver["spec"])
-    if not errors:
-        _warn(driver["spec"], context)
+    spec = driver["spec"]
+    errors += _validate_spec(spec)
+    if not errors and spec.get("tokenRequests") and spec.get("serviceAccountTokenInSecrets") is None:
+        context.warnings.append(_TOKENS_IN_SECRETS)
     return errors
 
 
-def _warn(spec: Object, context: Context) -> None:
-    if spec.get("tokenRequests") and spec.get("serviceAccountTokenInSecrets") is None:
-        context.warnings.append(_TOKENS_IN_SIGHT)
-
-
 def _validate_spec(spec: Object) -> ErrorList:
-    errors = [
-        field.required(_SPEC.child(key))
-        for key in ("attachRequired", "podInfoOnMount", "storageCapacity")
-        if spec.get(key) is None
-    ]
+    errors: ErrorList = []
     policy = spec.get("fsGroupPolicy")
-    if policy is None:
-        errors.append(field.required(_SPEC.child("fsGroupPolicy")))
-    else:
+    if policy is not None:
         errors += one_of(policy, _GROUP_POLICIES, _SPEC.child("fsGroupPolicy"))
     errors += _validate_tokens(spec.get("tokenRequests") or (), _SPEC.child("tokenRequests"))
     for mode in spec.get("volumeLifecycleModes") or ():
         errors += one_of(mode, _MODES, _SPEC.child("volumeLifecycleModes"))
-    if spec.get("seLinuxMount") is None:
-        errors.append(field.required(_SPEC.child("seLinuxMount")))
     period = spec.get("nodeAllocatableUpdatePeriodSeconds")
     if period is not None and period < _UPDATE_PERIOD_MIN:
         detail = f"must be greater than or equal to {_UPDATE_PERIOD_MIN} seconds"
         errors.append(field.invalid(_SPEC.child("nodeAllocatableUpdatePeriodSeconds"), period, detail))
+    in_secrets = spec.get("serviceAccountTokenInSecrets")
+    if in_secrets is not None and not spec.get("tokenRequests"):
+        detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
+        errors.append(field.invalid(_SPEC.child("serviceAccountTokenInSecrets"), in_secrets, detail))
     return errors
 
 
@@ -120,11 +120,13 @@ def _prepare_update(new: Object, old: Object, context: Context) -> None:
 
 
 def _validate_update(new: Object, old: Object, context: Context) -> ErrorList:
-    errors = meta.validate_update(new["metadata"], old["metadata"]) + _validate_spec(new["spec"])
-    for key in ("attachRequired", "volumeLifecycleModes"):
-        errors += meta.validate_immutable(new["spec"].get(key), old["spec"].get(key), _SPEC.child(key))
-    if not errors:
-        _warn(new["spec"], context)
+    spec, before = new["spec"], old["spec"]
+    errors = meta.validate_update(new["metadata"], old["metadata"]) + _validate_spec(spec)
+    for key, shown in (("attachRequired", "attachedRequired"), ("volumeLifecycleModes", "volumeLifecycleModes")):
+        errors += meta.validate_immutable(spec.get(key), before.get(key), _SPEC.child(shown))
+    tokens = spec.get("tokenRequests")
+    if not errors and tokens and tokens != before.get("tokenRequests"):
+        context.warnings.extend([_TOKENS_IN_SECRETS] * (spec.get("serviceAccountTokenInSecrets") is None))
     return errors
 
 

@@ -48,7 +48,8 @@ def _drop_topology(endpoints: Object, known_nodes: Sequence[str]) -> None:
     """Drop a field that only an older version can set; what it said of the node moves to its own field."""
     for endpoint in endpoints.get("endpoints") or ():
         node = (endpoint.pop("deprecatedTopology", None) or {}).get(_HOST_LABEL)
-        if endpoint.get("nodeName") is None and node in known_nodes and not names.name_is_dns_subdomain(node):
+        is_known = node is not None and node in known_nodes and not names.name_is_dns_subdomain(node)
+        if is_known and endpoint.get("nodeName") is None:
             endpoint["nodeName"] = node
 
 
@@ -100,7 +101,9 @@ def _validate_endpoints(endpoints: Object, context: Context) -> ErrorList:
     strict = context.features.enabled("StrictIPCIDRValidation")
     for i, endpoint in enumerate(entries):
         path = _ENDPOINTS.index(i)
-        errors += _validate_addresses(endpoint, endpoints.get("addressType", ""), path.child("addresses"), strict=strict)
+        errors += _validate_addresses(
+            endpoint, endpoints.get("addressType", ""), path.child("addresses"), strict=strict
+        )
         errors += _validate_endpoint(endpoint, path)
     return errors
 

@@ -12,12 +12,13 @@ from typing import Any, Final
 from schedlab.api.kinds.strategy import Context, Strategy, UpdateStrategy
 from schedlab.api.object import Object
 from schedlab.api.validation import meta
-from schedlab.api.validation.common import messages, one_of
+from schedlab.api.validation.common import one_of
+from schedlab.api.validation.node_labels import node_label_warning
+from schedlab.api.validation.parameters import validate_parameters, validate_provisioner
 from schedlab.apimachinery import field, names
 from schedlab.apimachinery.field import ErrorList, Path
 
-_PARAMETERS_MAX: Final = 512
-_PARAMETERS_SIZE_MAX: Final = 256 * 1024
+_TOPOLOGIES: Final = Path("allowedTopologies")
 _RECLAIM_POLICIES: Final = ("Delete", "Retain")
 _BINDING_MODES: Final = ("Immediate", "WaitForFirstConsumer")
 _FIXED: Final = ("provisioner", "parameters", "reclaimPolicy", "volumeBindingMode")
@@ -28,10 +29,10 @@ def _default(storage: Object, _context: Context) -> None:
     storage.setdefault("volumeBindingMode", "Immediate")
 
 
-def _validate(storage: Object, _context: Context) -> ErrorList:
+def _validate(storage: Object, context: Context) -> ErrorList:
     errors = meta.validate(storage["metadata"], names.name_is_dns_subdomain, namespaced=False)
-    errors += _validate_provisioner(storage.get("provisioner", ""), Path("provisioner"))
-    errors += _validate_parameters(storage.get("parameters") or {}, Path("parameters"))
+    errors += validate_provisioner(storage.get("provisioner", ""), Path("provisioner"))
+    errors += validate_parameters(storage.get("parameters") or {}, Path("parameters"))
     if policy := storage.get("reclaimPolicy"):
         errors += one_of(policy, _RECLAIM_POLICIES, Path("reclaimPolicy"))
     mode = storage.get("volumeBindingMode")
@@ -39,33 +40,20 @@ def _validate(storage: Object, _context: Context) -> ErrorList:
         errors.append(field.required(Path("volumeBindingMode")))
     else:
         errors += one_of(mode, _BINDING_MODES, Path("volumeBindingMode"))
-    return errors + _validate_topologies(storage.get("allowedTopologies") or (), Path("allowedTopologies"))
-
-
-def _validate_provisioner(provisioner: str, path: Path) -> ErrorList:
-    if not provisioner:
-        return [field.required(path)]
-    return messages(path, provisioner, names.check_qualified_name(provisioner.lower()))
-
-
-def _validate_parameters(parameters: Mapping[str, str], path: Path) -> ErrorList:
-    errors: ErrorList = []
-    if len(parameters) > _PARAMETERS_MAX:
-        errors.append(field.too_long(path, _PARAMETERS_MAX))
-    errors += [field.invalid(path, key, "field can not be empty.") for key in parameters if not key]
-    if sum(names.byte_length(text) for pair in parameters.items() for text in pair) > _PARAMETERS_SIZE_MAX:
-        errors.append(field.too_long(path, _PARAMETERS_SIZE_MAX))
+    errors += _validate_topologies(storage.get("allowedTopologies") or (), _TOPOLOGIES)
+    if not errors:
+        _warn(storage, context)
     return errors
 
 
 def _validate_topologies(terms: Sequence[Mapping[str, Any]], path: Path) -> ErrorList:
     errors: ErrorList = []
-    seen: list[dict[str, list[str]]] = []
+    # Upstream begins with as many empty terms, so that an empty one is always a repetition.
+    seen: list[dict[str, list[str]]] = [{} for _ in terms]
     for i, term in enumerate(terms):
         expressions, own = _validate_term(term, path.index(i))
         errors += own
-        if expressions in seen:
-            errors.append(field.duplicate(path.index(i).child("matchLabelExpressions"), ""))
+        errors += [field.duplicate(path.index(i).child("matchLabelExpressions"), "")] * seen.count(expressions)
         seen.append(expressions)
     return errors
 
@@ -92,11 +80,21 @@ def _validate_term(term: Mapping[str, Any], path: Path) -> tuple[dict[str, list[
     return by_key, errors
 
 
-def _validate_update(new: Object, old: Object, _context: Context) -> ErrorList:
+def _validate_update(new: Object, old: Object, context: Context) -> ErrorList:
     errors = meta.validate_update(new["metadata"], old["metadata"])
     for key in _FIXED:
         errors += meta.validate_immutable(new.get(key), old.get(key), Path(key))
-    return errors + _validate_topologies(new.get("allowedTopologies") or (), Path("allowedTopologies"))
+    if not errors:
+        _warn(new, context)
+    return errors
+
+
+def _warn(storage: Object, context: Context) -> None:
+    for i, term in enumerate(storage.get("allowedTopologies") or ()):
+        path = _TOPOLOGIES.index(i).child("matchLabelExpressions")
+        for j, expression in enumerate(term.get("matchLabelExpressions") or ()):
+            if warning := node_label_warning(expression.get("key", "")):
+                context.warnings.append(f"{path.index(j).child('key')}: {warning}")
 
 
 STORAGE_CLASS: Final = Strategy(
