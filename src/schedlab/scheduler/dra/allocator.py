@@ -43,19 +43,16 @@ if TYPE_CHECKING:
 #: How many devices one claim can have.
 RESULTS_MAX: Final = 32
 
-# Stands for a solution that would have more devices than that.
-_TOO_MANY: Final = "allocation max size exceeded"
-
 
 class NodeAllocationError(Exception):
     """Nothing was found on this node for a reason worth telling."""
 
 
-class _TooManyDevicesError(AllocationError):
-    """No solution on this path stays within the limit."""
+class _TooManyDevicesError(Exception):
+    """No solution on this path stays within the limit.
 
-    def __init__(self) -> None:
-        super().__init__(_TOO_MANY)
+    It never leaves the claim: with the least demanding alternative of each request the limit is kept.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,20 +268,13 @@ class _Search:
             return True
         requests = self._requests[place.claim]
         if place.request >= len(requests):
-            return self._find_next_claim(place)
+            return self.find(_Place(place.claim + 1, 0))
         prepared = requests[place.request]
         if place.alternative is None:
             if prepared.has_alternatives:
                 return self._find_alternative(place, prepared)
             place = place._replace(alternative=0)
         return self._find_device(place, start)
-
-    def _find_next_claim(self, place: _Place) -> bool:
-        try:
-            return self.find(_Place(place.claim + 1, 0))
-        except _TooManyDevicesError:
-            # Other devices for this claim may leave alternatives to that one.
-            return False
 
     def _find_alternative(self, place: _Place, prepared: _ClaimRequest) -> bool:
         are_too_many = True
