@@ -42,8 +42,10 @@ def defaulted(resource: str, obj: Mapping[str, Any], within: Context | None = No
 def stored(resource: str, obj: Mapping[str, Any], within: Context | None = None) -> Object:
     """Return an object as it is stored when it is created."""
     chosen = within or context()
-    known = defaulted(resource, obj, chosen)
-    strategy(resource).prepare(known, chosen)
+    rules, known = strategy(resource), defaulted(resource, obj, chosen)
+    if rules.conversion is not None:
+        known = rules.conversion.to_stored(known)
+    rules.prepare(known, chosen)
     known["metadata"].update({"uid": "u", "resourceVersion": "1", "creationTimestamp": NOW})
     return known
 
