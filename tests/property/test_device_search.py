@@ -47,7 +47,8 @@ def claims(draw: st.DrawFn, name: str) -> Raw:
             requests.append(draw(wanted_requests(f"r{number}")))
         else:
             requests.append(either(f"r{number}", draw(wanted_requests("a")), draw(wanted_requests("b"))))
-    return claim(name, *requests, **({"constraints": SAME} if draw(st.booleans()) else {}))
+    constraints: dict[str, Any] = {"constraints": SAME} if draw(st.booleans()) else {}
+    return claim(name, *requests, **constraints)
 
 
 kinds_of_devices = st.lists(st.sampled_from(KINDS), min_size=1, max_size=len(NAMES))
@@ -57,16 +58,11 @@ kinds_of_devices = st.lists(st.sampled_from(KINDS), min_size=1, max_size=len(NAM
 def test_search_finds_a_solution_if_there_is_one(kinds: list[str], wanted: tuple[Raw, Raw], taken: set[str]) -> None:
     """As trying everything does; and what is found has the right devices, each once."""
     devices = dict(zip(NAMES, kinds, strict=False))
-    manifests = [
-        slice_of(
-            f"s{number}",
-            device(name, attributes={"kind": kind}),
-            node="n",
-            pool=f"p{number % 2}",
-            count=_size(kinds, number),
-        )
-        for number, (name, kind) in enumerate(devices.items())
-    ]
+    made = [device(name, attributes={"kind": kind}) for name, kind in devices.items()]
+    # One pool is one slice, the other has a slice for each device.
+    rest = made[1::2]
+    manifests = [slice_of("all", *made[::2], node="n", pool="p0")]
+    manifests += [slice_of(each["name"], each, node="n", pool="p1", count=len(rest)) for each in rest]
     in_use = [f"p{NAMES.index(name) % 2}/{name}" for name in sorted(taken) if name in devices]
     bench = Bench(*manifests, taken=[claim("t", status=allocated(*in_use))])
 
@@ -76,10 +72,6 @@ def test_search_finds_a_solution_if_there_is_one(kinds: list[str], wanted: tuple
     assert (found is not None) is any(_solutions(wanted, devices, free))
     if found is not None:
         _check(found, wanted, devices, free)
-
-
-def _size(kinds: Sequence[str], number: int) -> int:
-    return len([each for each in range(len(kinds)) if each % 2 == number % 2])
 
 
 def _flat(wanted: Sequence[Raw]) -> list[tuple[int, list[Raw]]]:
