@@ -19,6 +19,8 @@ from time import perf_counter
 from typing import Final, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
+from cryptography.hazmat.primitives.asymmetric import ec
+
 from schedlab.apimachinery.errors import Forbidden, StatusError, new_bad_request, new_forbidden, new_internal_error
 from schedlab.apimachinery.gvk import GroupResource
 from schedlab.apimachinery.resources import Resources
@@ -50,7 +52,9 @@ from schedlab.apiserver.request_info import RequestInfo
 from schedlab.apiserver.results import Pieces
 from schedlab.apiserver.reviews import REVIEWS, ReviewHandlers, unstored
 from schedlab.apiserver.routing import Route, Router
+from schedlab.apiserver.service_accounts import ServiceAccountTokens
 from schedlab.apiserver.subresources import BINDINGS, SubresourceHandlers
+from schedlab.apiserver.token_requests import TokenHandlers
 from schedlab.apiserver.warnings import warning_headers
 from schedlab.apiserver.watching import WatchStream
 from schedlab.apiserver.writing import WriteHandlers
@@ -97,7 +101,10 @@ class _Special(Protocol):
 
 
 class APIServer:
-    """The ASGI application."""
+    """The ASGI application.
+
+    Without a `signing_key`, tokens of service accounts are good until the process ends.
+    """
 
     def __init__(
         self,
@@ -108,10 +115,12 @@ class APIServer:
         *,
         authorizer: Authorizer | None = None,
         logs: LogSource | None = None,
+        signing_key: ec.EllipticCurvePrivateKey | None = None,
     ) -> None:
         self._settings = Settings() if settings is None else settings
         self._clock = clock
-        self._authenticator = authenticator
+        accounts = ServiceAccountTokens(registry, clock, signing_key)
+        self._authenticator = authenticator.knowing(accounts.authenticate)
         self._authorizer: Authorizer = BasicAuthorizer() if authorizer is None else authorizer
         served = [*registry.served]
         served += [unstored(name) for name in (*REVIEWS, BINDINGS, COMPONENTS)]
@@ -120,7 +129,8 @@ class APIServer:
         writing = WriteHandlers(registry, self._reading)
         self._special: Sequence[_Special] = (
             SubresourceHandlers(registry, logs),
-            ReviewHandlers(authenticator, self._authorizer, clock),
+            ReviewHandlers(self._authenticator, self._authorizer, clock),
+            TokenHandlers(registry, accounts, clock),
             ComponentHandlers(registry, self._reading),
         )
         self._handlers: dict[str, Handler] = {
@@ -136,7 +146,7 @@ class APIServer:
         self._stopping = False
         health = Health(lambda: self._stopping, lambda: storage_works(registry))
         resources = Resources(resource.type for resource in served)
-        self._endpoints = Endpoints(Discovery(resources, self._settings.address), health, self._metrics)
+        self._endpoints = Endpoints(Discovery(resources, self._settings.address), health, self._metrics, accounts)
 
     # --- stopping ----------------------------------------------------------------------------------------------------
 

@@ -2,20 +2,20 @@
 
     credentials                          answer
     a certificate signed by our CA       its common name, its organisations as groups
-    Authorization: Bearer TOKEN          the user of that token; 401 when there is none
+    Authorization: Bearer TOKEN          the user of that token, or the service account; 401 when there is none
     anything else                        system:anonymous
 
 Mirrors: staging/src/k8s.io/apiserver/pkg/authentication/{request,user},
 endpoints/filters/{authentication,impersonation}.go (v1.36)
-Differs: tokens are kept in memory; no OIDC, no webhook, no front proxy.
+Differs: tokens of users are kept in memory; no OIDC, no webhook, no front proxy.
 """
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from urllib.parse import unquote
 
 from schedlab.apimachinery.errors import Unauthorized, new_bad_request, new_unauthorized
@@ -24,6 +24,8 @@ ANONYMOUS: Final = "system:anonymous"
 ALL_AUTHENTICATED: Final = "system:authenticated"
 ALL_UNAUTHENTICATED: Final = "system:unauthenticated"
 MASTERS: Final = "system:masters"
+#: Who signs tokens of service accounts, and whom tokens are for unless they say otherwise: this server.
+ISSUER: Final = "https://kubernetes.default.svc.cluster.local"
 SERVICE_ACCOUNT_PREFIX: Final = "system:serviceaccount:"
 
 _IMPERSONATE: Final = b"impersonate-"
@@ -53,11 +55,22 @@ class UserInfo:
 ANONYMOUS_USER: Final = UserInfo(ANONYMOUS, groups=(ALL_UNAUTHENTICATED,))
 
 
-class Authenticator:
-    """Knows the tokens, and what a certificate that TLS has verified says."""
+#: Says whose token one is and for which of the given audiences it is good; None for a token it does not know.
+TokenReader: TypeAlias = Callable[[str, Sequence[str]], tuple[UserInfo, Sequence[str]] | None]
 
-    def __init__(self, tokens: Mapping[str, UserInfo]) -> None:
+
+class Authenticator:
+    """Knows the tokens of users, and what a certificate that TLS has verified says; `others` know further tokens."""
+
+    def __init__(self, tokens: Mapping[str, UserInfo], others: Sequence[TokenReader] = ()) -> None:
         self._tokens = [(token.encode(), _authenticated(user)) for token, user in tokens.items()]
+        self._others = tuple(others)
+
+    def knowing(self, reader: TokenReader) -> Authenticator:
+        """Return an authenticator that knows further tokens as well."""
+        made = Authenticator({}, (*self._others, reader))
+        made._tokens = self._tokens
+        return made
 
     def authenticate(self, authorization: bytes | None, peer: Mapping[str, Any] | None) -> UserInfo:
         """Say who sends a request, from its Authorization header and `ssl.getpeercert`; raises Unauthorized."""
@@ -71,10 +84,18 @@ class Authenticator:
         token = token.strip()
         if scheme.lower() != b"bearer" or not token:
             return ANONYMOUS_USER
+        found = self.token_owner(token, (ISSUER,))
+        if found is None:
+            raise unauthorized()
+        return found[0]
+
+    def token_owner(self, token: bytes, audiences: Sequence[str]) -> tuple[UserInfo, Sequence[str]] | None:
+        """Say whose token one is and for which of the audiences it is good: those of users are good for this server."""
         for known, user in self._tokens:
             if hmac.compare_digest(known, token):
-                return user
-        raise unauthorized()
+                return (user, (ISSUER,)) if ISSUER in audiences else None
+        text = token.decode("latin-1")
+        return next((found for reader in self._others if (found := reader(text, audiences)) is not None), None)
 
 
 def unauthorized() -> Unauthorized:

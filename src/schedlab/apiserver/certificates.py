@@ -3,6 +3,7 @@
     FOLDER/ca.crt, ca.key             ten years; signs the other two
     FOLDER/apiserver.crt, .key        one year; every name a client may call this server by
     FOLDER/admin.crt, .key            one year; user `admin` of the group `system:masters`
+    FOLDER/sa.key                     signs the tokens of service accounts
 
 Files are made on first use and used again while they are valid; whoever runs as another user cannot read the keys.
 
@@ -63,6 +64,27 @@ class Certificates:
     ca: Pair
     serving: Pair
     admin: Pair
+
+
+def ensure_signing_key(folder: Path) -> ec.EllipticCurvePrivateKey:
+    """Return the key in a folder that signs tokens, after making it if need be; raises SchedlabError."""
+    file = folder / "sa.key"
+    try:
+        if file.exists():
+            key = serialization.load_pem_private_key(file.read_bytes(), password=None)
+            if isinstance(key, ec.EllipticCurvePrivateKey) and isinstance(key.curve, ec.SECP256R1):
+                return key
+            raise ValueError("it is no ECDSA P-256 key")  # noqa: TRY301 - read with everything else that can be wrong
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        made = ec.generate_private_key(ec.SECP256R1())
+        write_private(file, _encode_key(made))
+    except (OSError, ValueError) as error:
+        raise SchedlabError(
+            f"the key for tokens of service accounts cannot be read or made: {error}",
+            location=str(file),
+            hint="remove the file so that a new key is made; tokens that were given out are not good any more then",
+        ) from error
+    return made
 
 
 def ensure_certificates(folder: Path, now: datetime, names: Sequence[str] = SERVING_NAMES) -> Certificates:
@@ -225,11 +247,14 @@ def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
 
 def _write_pair(pair: Pair, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
     """Write the key before the certificate, so that a certificate is never there without its key."""
-    encoded_key = key.private_bytes(
+    write_private(pair.key, _encode_key(key))
+    write_private(pair.certificate, certificate.public_bytes(serialization.Encoding.PEM))
+
+
+def _encode_key(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    write_private(pair.key, encoded_key)
-    write_private(pair.certificate, certificate.public_bytes(serialization.Encoding.PEM))
 
 
 def write_private(file: Path, content: bytes) -> None:

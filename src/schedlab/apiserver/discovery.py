@@ -48,7 +48,7 @@ class Discovery:
 
     def __init__(self, resources: Resources, address: str) -> None:
         self.resources = resources
-        self._address = address
+        self.address = address
         self._aggregated: dict[tuple[bool, AggregatedVersion], tuple[bytes, bytes]] = {}
         self._lists: dict[GroupVersion, dict[str, Any]] = {}
 
@@ -59,7 +59,7 @@ class Discovery:
         return {
             "kind": "APIVersions",
             "versions": [version.version for version in self.resources.group_versions("")],
-            "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": self._address}],
+            "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": self.address}],
         }
 
     def groups(self) -> dict[str, Any]:

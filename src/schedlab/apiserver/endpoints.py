@@ -19,12 +19,14 @@ from schedlab.apimachinery.openapi import OpenAPI
 from schedlab.apimachinery.version import KUBERNETES_MAJOR, KUBERNETES_MINOR, KUBERNETES_VERSION
 from schedlab.apiserver import openapi_v2
 from schedlab.apiserver.answers import Answer, object_answer, page_not_found, text_answer
+from schedlab.apiserver.authentication import ISSUER
 from schedlab.apiserver.discovery import Discovery, aggregated_content_type, aggregated_version
 from schedlab.apiserver.health import CHECKS, Health
 from schedlab.apiserver.metrics import ServerMetrics
 from schedlab.apiserver.negotiation import MEDIA_TYPES, check_route, discovery_target
 from schedlab.apiserver.request import Request
 from schedlab.apiserver.routing import method_not_allowed, not_found
+from schedlab.apiserver.service_accounts import ServiceAccountTokens
 from schedlab.kernel.metrics import CONTENT_TYPE as METRICS_TYPE
 
 _VERSION: Final = {
@@ -42,16 +44,21 @@ _VERSION: Final = {
     "compiler": "gc",
     "platform": f"{platform.system().lower()}/{platform.machine().replace('x86_64', 'amd64').replace('aarch64', 'arm64')}",
 }
+_CACHED: Final = ((b"cache-control", b"public, max-age=3600"),)
+_KEYS: Final = "/openid/v1/jwks"
 _DOCUMENTS: Final = "/openapi/v3/"
 
 
 class Endpoints:
     """Answers requests for paths outside the resources."""
 
-    def __init__(self, discovery: Discovery, health: Health, metrics: ServerMetrics) -> None:
+    def __init__(
+        self, discovery: Discovery, health: Health, metrics: ServerMetrics, accounts: ServiceAccountTokens
+    ) -> None:
         self._discovery = discovery
         self._health = health
         self._metrics = metrics
+        self._accounts = accounts
         self._openapi = OpenAPI(discovery.resources, KUBERNETES_VERSION)
         self._openapi_v2_message: bytes | None = None
         self._exact: Mapping[str, Callable[[Request], Awaitable[Answer]]] = {
@@ -60,6 +67,8 @@ class Endpoints:
             "/apis": self._groups,
             "/version": self._version,
             "/metrics": self._metrics_text,
+            "/.well-known/openid-configuration": self._issuer,
+            _KEYS: self._public_keys,
             "/openapi/v2": self._openapi_v2,
             "/openapi/v3": self._openapi_index,
         }
@@ -171,6 +180,20 @@ class Endpoints:
         _check_get(request)
         return Answer(200, orjson.dumps(_VERSION, option=orjson.OPT_INDENT_2))
 
+    async def _issuer(self, _request: Request) -> Answer:
+        """Tell others how to check tokens of service accounts."""
+        document = {
+            "issuer": ISSUER,
+            "jwks_uri": f"https://{self._discovery.address}{_KEYS}",
+            "response_types_supported": ["id_token"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["ES256"],
+        }
+        return Answer(200, orjson.dumps(document), headers=list(_CACHED))
+
+    async def _public_keys(self, _request: Request) -> Answer:
+        return Answer(200, orjson.dumps(self._accounts.public_keys()), b"application/jwk-set+json", list(_CACHED))
+
     async def _metrics_text(self, _request: Request) -> Answer:
         return Answer(200, self._metrics.text().encode(), METRICS_TYPE.encode())
 
@@ -181,7 +204,16 @@ class Endpoints:
     async def _index(self, _request: Request) -> Answer:
         """List the paths, for people."""
         resources = self._discovery.resources
-        paths = {"/api", "/apis", "/metrics", "/version", "/openapi/v2", "/openapi/v3"}
+        paths = {
+            "/.well-known/openid-configuration",
+            "/api",
+            "/apis",
+            "/metrics",
+            _KEYS,
+            "/version",
+            "/openapi/v2",
+            "/openapi/v3",
+        }
         for version in resources.group_versions():
             paths.add(f"/apis/{version.group}/{version.version}" if version.group else f"/api/{version.version}")
             if version.group:

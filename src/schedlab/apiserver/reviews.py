@@ -13,13 +13,13 @@ import orjson
 
 from schedlab.api.kinds.strategy import Strategy, UpdateStrategy
 from schedlab.apimachinery import field, time
-from schedlab.apimachinery.errors import Unauthorized, new_bad_request, new_invalid
+from schedlab.apimachinery.errors import new_bad_request, new_invalid
 from schedlab.apimachinery.field import ErrorList
 from schedlab.apimachinery.gvk import GroupKind
 from schedlab.apimachinery.resources import known_resources
 from schedlab.apimachinery.schema import schema_for
 from schedlab.apiserver.answers import Answer, object_answer
-from schedlab.apiserver.authentication import Authenticator, UserInfo
+from schedlab.apiserver.authentication import ISSUER, Authenticator, UserInfo
 from schedlab.apiserver.authorization import Authorizer
 from schedlab.apiserver.negotiation import body_media_type
 from schedlab.apiserver.options import read_write_options
@@ -94,11 +94,12 @@ class ReviewHandlers:
         token = review["spec"].get("token", "")
         if not token:
             raise new_bad_request("token is required for TokenReview in authentication")
-        try:
-            owner = self._authenticator.authenticate(b"Bearer " + token.encode(), None)
-        except Unauthorized:
+        found = self._authenticator.token_owner(token.encode(), review["spec"].get("audiences") or (ISSUER,))
+        if found is None:
             return {**review, "status": {"user": {}, "error": "invalid bearer token"}}
-        return {**review, "status": {"authenticated": True, "user": owner.to_wire()}}
+        owner, audiences = found
+        status = {"authenticated": True, "user": owner.to_wire(), "audiences": list(audiences)}
+        return {**review, "status": status}
 
     # --- may they ----------------------------------------------------------------------------------------------------
 
