@@ -193,6 +193,19 @@ def test_protobuf_bodies(k: Kubectl) -> None:
     assert k("get", "pc", f"{k.namespace}-p", "-o", "jsonpath={.value} {.description}") == "7 text"
 
 
+def test_token_of_a_service_account(k: Kubectl) -> None:
+    """It says whose it is."""
+    k("create", "serviceaccount", "caller")
+    token = k("create", "token", "caller", "--duration=20m").strip()
+
+    review = k.file(
+        "review.yaml",
+        f"apiVersion: authentication.k8s.io/v1\nkind: TokenReview\nspec: {{token: {token}}}\n",
+    )
+    path = "jsonpath={.status.user.username}"
+    assert k("create", "-f", review, "-o", path) == f"system:serviceaccount:{k.namespace}:caller"
+
+
 def test_labels_annotations_taints(k: Kubectl) -> None:
     """What is set is there, what is overwritten needs to be meant, what is removed is gone."""
     k("apply", "-f", "all.yaml")
