@@ -22,6 +22,7 @@ PACKAGES = {
     "networking": ("kubernetes/pkg/apis/networking", "api/networking/v1"),
     "rbac": ("kubernetes/pkg/apis/rbac", "api/rbac/v1"),
     "storage": ("kubernetes/pkg/apis/storage", "api/storage/v1"),
+    "resource": ("kubernetes/pkg/apis/resource", "api/resource/v1"),
     "batch": ("kubernetes/pkg/apis/batch", "api/batch/v1"),
 }
 ROOTS = (
@@ -33,6 +34,7 @@ ROOTS = (
     "batch.SuccessPolicy",
     "batch.UncountedTerminatedPods",
     "core.EphemeralContainer",
+    "core.NodeSelectorTerm",
     "core.HostIP",
     "core.NodeAddress",
     "core.PersistentVolumeClaimSpec",
@@ -47,6 +49,9 @@ ROOTS = (
     "networking.ParentReference",
     "networking.ServiceCIDRSpec",
     "rbac.RoleRef",
+    "resource.AllocationResult",
+    "resource.DeviceAttribute",
+    "resource.ResourceClaimTemplateSpec",
     "storage.CSINodeDriver",
     "storage.VolumeAttachmentSpec",
 )
