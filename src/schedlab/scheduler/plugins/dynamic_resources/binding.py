@@ -6,13 +6,16 @@
     then, if devices have binding conditions: CONDITIONS, every five seconds
 
 Mirrors: PreBind and bindClaim in pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go (v1.36).
-Differs: after a conflict the claim is taken from the informer; metrics of binding conditions are not kept.
+Differs: after a conflict the claim is taken from the informer; an allocation that others wrote without a time is left
+without one, since the API server refuses such a change; metrics of binding conditions are not kept.
 """
 
 from __future__ import annotations
 
 from enum import Enum
 from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from schedlab.apimachinery.errors import Conflict
 from schedlab.apimachinery.time import format_time
@@ -140,9 +143,11 @@ class ClaimBinder:
         return self._write_status(state, pod)
 
     def _write_status(self, state: State, pod: PodInfo) -> Work:
-        now = format_time(self._handle.clock.now_ns()) if self._with_conditions else None
         allocation = state.allocations.get(state.progress.index)
-        return _work(Step.STATUS, writes.reserve_claim(_stored(state), pod.pod, allocation, now))
+        if allocation is not None and self._with_conditions:
+            now = format_time(self._handle.clock.now_ns())
+            allocation = replace(allocation, allocation_timestamp=now)
+        return _work(Step.STATUS, writes.reserve_claim(_stored(state), pod.pod, allocation))
 
     def _name_in_pod(self, state: State, pod: PodInfo, node_name: str) -> Status | Work | None:
         if not state.claims.is_extended(state.progress.index):

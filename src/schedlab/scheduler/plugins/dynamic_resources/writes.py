@@ -55,14 +55,12 @@ def remove_finalizer(claim: StoredObject) -> Write:
     return _update(claim, body)
 
 
-def reserve_claim(claim: StoredObject, pod: Pod, allocation: AllocationResult | None, now: str | None) -> Write:
-    """Give a claim its allocation, if it still needs one, and let the pod use it; `now` is set where it is not."""
+def reserve_claim(claim: StoredObject, pod: Pod, allocation: AllocationResult | None) -> Write:
+    """Give a claim its allocation, if it still needs one, and let the pod use it."""
     body = claim.thaw()
     status = body["status"] = body.get("status") or {}
     if allocation is not None:
         status["allocation"] = _wire(allocation)
-    if now is not None and "allocationTimestamp" not in status["allocation"]:
-        status["allocation"]["allocationTimestamp"] = now
     consumer = {"resource": "pods", "name": pod.metadata.name, "uid": pod.metadata.uid}
     status["reservedFor"] = [*(status.get("reservedFor") or ()), consumer]
     return _update(claim, body, "status")

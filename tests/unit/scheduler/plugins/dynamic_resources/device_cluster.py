@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from schedlab.api.kinds.strategy import Context
 from schedlab.api.object import StoredObject
 from schedlab.apimachinery.errors import StatusError
 from schedlab.apimachinery.features import FeatureGates
@@ -151,12 +152,13 @@ class DeviceCluster:
     """`held` leaves writes in `pending`; `refuse` answers them with an error; `before` is called ahead of each."""
 
     def __init__(self, *manifests: Raw, gates: Mapping[str, bool] | None = None) -> None:
-        features = FeatureGates.default().with_overrides(gates or {})
+        self.features = features = FeatureGates.default().with_overrides(gates or {})
         self.clock = VirtualClock(EPOCH_NS)
-        self.registry = Registry(Store(), self.clock, SeededRandom(1), features, admission=())
+        self.store = Store()
+        self.registry = Registry(self.store, self.clock, SeededRandom(1), features, admission=())
         self.client = InProcessClient(self.registry, "kube-scheduler")
         self.ears = Ears()
-        informers = Informers(self.client)
+        self.informers = informers = Informers(self.client)
         self.scheduler = Scheduler(
             default_configuration(features),
             clock=self.clock,
@@ -179,21 +181,32 @@ class DeviceCluster:
     # --- Objects ---
 
     def add(self, manifest: Raw) -> StoredObject:
-        """Create an object, with its status."""
+        """Create an object, with its status; pods as a user does, others with defaults and without any checks."""
         resource = _RESOURCES[manifest["kind"]]
-        namespace = manifest["metadata"].get("namespace", "")
-        made = self.registry.create(resource, self.registry.decode(resource, manifest), namespace)
-        if resource in {CLAIMS, "pods"} and manifest.get("status"):
-            return self.change(resource, made.name, lambda raw: raw.update(status=manifest["status"]), "status")
-        return made
+        obj = self.registry.decode(resource, manifest)
+        if resource == "pods":
+            made = self.registry.create(resource, obj, "default")
+            status = manifest.get("status")
+            return made if not status else self.change(resource, made.name, lambda raw: raw["status"].update(status))
+        self.registry.resource(resource).strategy.default(obj, Context(self.features, "2026-01-01T00:00:00Z"))
+        obj["metadata"].setdefault("uid", f"uid-{obj['metadata']['name']}")
+        obj["metadata"].setdefault("creationTimestamp", "2026-01-01T00:00:00Z")
+        return self._store(StoredObject.encode(resource, obj, self.store.next_revision), None)
 
-    def change(self, resource: str, name: str, change: Callable[[Raw], object], subresource: str = "") -> StoredObject:
-        """Change an object."""
+    def change(self, resource: str, name: str, change: Callable[[Raw], object]) -> StoredObject:
+        """Change an object, without any checks."""
         namespace = "default" if resource in {CLAIMS, "pods"} else ""
-        raw = self.registry.get(resource, name, namespace).thaw()
+        old = self.registry.get(resource, name, namespace)
+        raw = old.thaw()
         change(raw)
-        obj = self.registry.decode(resource, raw, subresource if resource == "pods" and subresource else "")
-        return self.registry.update(resource, name, obj, namespace, subresource=subresource).object
+        return self._store(StoredObject.encode(resource, raw, self.store.next_revision), old)
+
+    def _store(self, obj: StoredObject, old: StoredObject | None) -> StoredObject:
+        if old is None:
+            self.store.create(obj)
+        else:
+            self.store.update(obj, old.revision)
+        return obj
 
     def remove(self, resource: str, name: str) -> None:
         namespace = "default" if resource in {CLAIMS, "pods"} else ""

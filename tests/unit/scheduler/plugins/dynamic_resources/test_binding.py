@@ -74,7 +74,7 @@ class TestWrites:
         cluster = one_node(claim("c", request(), status=allocated("n1/d0", node="n1")))
         uid = cluster.add(pod("p", "c", schedulingGates=[{"name": "wait"}])).uid
         consumer = {"resource": "pods", "name": "p", "uid": uid}
-        cluster.change(CLAIMS, "c", lambda raw: raw["status"].update(reservedFor=[consumer]), "status")
+        cluster.change(CLAIMS, "c", lambda raw: raw["status"].update(reservedFor=[consumer]))
         cluster.change("pods", "p", lambda raw: raw["spec"].pop("schedulingGates"))
         cluster.run()
 
@@ -163,7 +163,7 @@ class TestConflicts:
         if change is None:
             cluster.remove(CLAIMS, "c")
         else:
-            cluster.change(CLAIMS, "c", change, "status")
+            cluster.change(CLAIMS, "c", change)
         cluster.advance(0.1)
 
         assert cluster.message("p") == f'running PreBind plugin "DynamicResources": claim default/c {reason}'
@@ -183,7 +183,7 @@ class TestConflicts:
         cluster = one_node(claim("c", request(), status=allocated("n1/d0", node="n1")))
         cluster.refuse = once(CONFLICT, "update status")
         cluster.schedule(pod("p", "c"))
-        cluster.change(CLAIMS, "c", lambda raw: raw.update(status={}), "status")
+        cluster.change(CLAIMS, "c", lambda raw: raw.update(status={}))
         cluster.advance(0.1)
 
         assert cluster.message("p").endswith("claim default/c got deallocated elsewhere in the meantime")
@@ -251,7 +251,7 @@ class TestConditions:
             "lastTransitionTime": "2026-01-01T00:00:00Z",
         }
         entry = {"driver": DRIVER, "pool": "shared", "device": "a", "conditions": [condition]}
-        cluster.change(CLAIMS, "c", lambda raw: raw["status"].update(devices=[entry]), "status")
+        cluster.change(CLAIMS, "c", lambda raw: raw["status"].update(devices=[entry]))
 
     def test_pod_is_bound_when_they_are_met(self) -> None:
         cluster = self.cluster()

@@ -6,12 +6,21 @@ from typing import Any
 
 import pytest
 
+from schedlab.api.object import StoredObject
+from schedlab.api.views.resource import (
+    AllocationResult,
+    DeviceClaim,
+    DeviceRequest,
+    ResourceClaim,
+    ResourceClaimSpec,
+    ResourceClaimStatus,
+)
 from schedlab.apimachinery.errors import new_conflict, new_internal_error
 from schedlab.apimachinery.gvk import GroupResource
-from schedlab.client.protocol import Write
+from schedlab.client.protocol import WatchEvent, Write
 from schedlab.scheduler.dra.device_classes import DeviceClasses
-from schedlab.scheduler.plugins.dynamic_resources.extended import requests_and_mappings
-from schedlab.testing.builders import make_pod
+from schedlab.scheduler.plugins.dynamic_resources.extended import claim_for_node, requests_and_mappings
+from schedlab.testing.builders import make_node, make_pod
 from tests.unit.scheduler.plugins.dynamic_resources.device_cluster import (
     CLAIMS,
     DeviceCluster,
@@ -110,6 +119,37 @@ class TestScheduling:
         assert "left" not in cluster.names(CLAIMS)
         # Nothing wakes the pod but the flush of those that wait for long.
         cluster.advance(330)
+        assert cluster.node_of("p") == "n1"
+
+
+class TestSlowInformer:
+    """The pod is bound once the scheduler has heard of the claim that it made, or gives up waiting for that."""
+
+    def waiting(self) -> DeviceCluster:
+        cluster = cluster_of()
+        cluster.informers.lister(CLAIMS).stop()
+        assert cluster.schedule(pod("p", requests={IMPLICIT: "1"})) == [""]
+        assert cluster.about("pods") == ["patch status", "patch status"]
+        return cluster
+
+    def test_claim_is_heard_of(self) -> None:
+        cluster = self.waiting()
+        made = cluster.registry.get(CLAIMS, cluster.names(CLAIMS)[0], "default")
+        other = StoredObject.encode(CLAIMS, claim("other"), 1)
+        cluster.scheduler.handle(WatchEvent("ADDED", other))
+        cluster.run()
+        assert cluster.node_of("p") == ""
+
+        cluster.scheduler.handle(WatchEvent("ADDED", made))
+        cluster.run()
+        assert cluster.node_of("p") == "n1"
+        assert len(cluster.scheduler.devices.claims.allocated_state().devices) == 1
+
+    def test_claim_is_never_heard_of(self) -> None:
+        cluster = self.waiting()
+        cluster.advance(119)
+        assert cluster.node_of("p") == ""
+        cluster.advance(1)
         assert cluster.node_of("p") == "n1"
 
 
@@ -258,3 +298,37 @@ def test_requests_and_mappings(
 
     assert {each.name: each.exactly.count for each in requests if each.exactly is not None} == counts
     assert [f"{each.container_name}={each.request_name}" for each in mappings] == mapped
+
+
+class TestClaimForNode:
+    """A claim is made for what the node does not offer itself."""
+
+    POD = make_pod("p").req({RESOURCE: "1"}).obj()
+
+    def made(self, claim: ResourceClaim, *, has_user_claims: bool = False, **offered: str) -> tuple[Any, Any, Any]:
+        allocatable = {f"example.com/{name}": amount for name, amount in offered.items()}
+        node = make_node("n").capacity(allocatable).obj()
+        resources = {RESOURCE: 1, "example.com/other": 1, "example.com/none": 0, "hugepages-2Mi": 1}
+        return claim_for_node(claim, resources, self.POD.pod, node, classes("gpu"), has_user_claims=has_user_claims)
+
+    def test_resource_that_nobody_offers_does_not_fit(self) -> None:
+        assert self.made(ResourceClaim())[2].message == "cannot fit resource"
+
+    def test_node_that_offers_everything_needs_none(self) -> None:
+        assert self.made(ResourceClaim(), gpu="1", other="1") == (None, (), None)
+        claim, mappings, status = self.made(ResourceClaim(), gpu="1", other="1", has_user_claims=True)
+        assert (claim, mappings, status) == (ResourceClaim(), (), None)
+
+    def test_node_with_none_of_it_left_is_asked_for_devices(self) -> None:
+        claim, mappings, status = self.made(ResourceClaim(), gpu="0", other="1")
+        assert [each.name for each in claim.spec.devices.requests] == ["container-0-request-0"]
+        assert len(mappings) == 1
+        assert status is None
+
+    def test_claim_of_a_former_attempt_is_in_the_way(self) -> None:
+        left = ResourceClaim(spec=ResourceClaimSpec(DeviceClaim((DeviceRequest("r"),))))
+        assert self.made(left)[2].message == "cannot schedule extended resource claim"
+
+    def test_claim_that_has_devices_is_left_alone(self) -> None:
+        done = ResourceClaim(status=ResourceClaimStatus(AllocationResult()))
+        assert self.made(done, gpu="0", other="1") == (None, (), None)

@@ -83,7 +83,7 @@ class TestQueueing:
 
         owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": made.uid, "controller": True}
         cluster.change(CLAIMS, "p-made", lambda raw: raw["metadata"].update(ownerReferences=[owner]))
-        cluster.change(CLAIMS, "p-made", lambda raw: raw.update(status=allocated("n1/a", node="n1")), "status")
+        cluster.change(CLAIMS, "p-made", lambda raw: raw.update(status=allocated("n1/a", node="n1")))
         cluster.run()
         assert cluster.node_of("p") == "n1"
 
