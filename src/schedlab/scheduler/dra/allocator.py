@@ -273,14 +273,14 @@ class _Search:
         if place.alternative is None:
             if prepared.has_alternatives:
                 return self._find_alternative(place, prepared)
-            place = place._replace(alternative=0)
+            place = _Place(place.claim, place.request, 0)
         return self._find_device(place, start)
 
     def _find_alternative(self, place: _Place, prepared: _ClaimRequest) -> bool:
         are_too_many = True
         for index in range(len(prepared.alternatives)):
             try:
-                is_found = self.find(place._replace(alternative=index))
+                is_found = self.find(_Place(place.claim, place.request, index))
             except _TooManyDevicesError:
                 continue
             are_too_many = False
@@ -331,7 +331,8 @@ class _Search:
             return False
         is_found = False
         try:
-            is_found = self.find(place._replace(device=place.device + 1), following)
+            after = _Place(place.claim, place.request, place.alternative, place.device + 1)
+            is_found = self.find(after, following)
         finally:
             if not is_found:
                 self._give_up(place, request, device)
@@ -350,6 +351,8 @@ class _Search:
         if not self._features.consumable_capacity:
             return True
         consumed = self._allocator.allocated.capacity.get(device.id, {})
+        if request.capacity is None and device.is_taken_whole and not consumed:
+            return True
         return fits(request.capacity, device.device, consumed, self._capacity.get(device.id, {}))
 
     def _is_selectable(self, claim: ResourceClaim, request: Request, device: SliceDevice) -> bool:

@@ -40,7 +40,7 @@ def fits(
         for others in (consumed, more):
             if name in others:
                 amount += others[name]
-        if amount > parse_cached(capacity.value):
+        if parse_cached(capacity.value) < amount:
             return False
     return True
 
@@ -88,7 +88,7 @@ def _violates(amount: Quantity, policy: CapacityRequestPolicy | None) -> bool:
 
 
 def _outside(amount: Quantity, valid: CapacityRequestPolicyRange) -> bool:
-    if valid.max is not None and amount > parse_cached(valid.max):
+    if valid.max is not None and parse_cached(valid.max) < amount:
         return True
     if valid.step is None:
         return False

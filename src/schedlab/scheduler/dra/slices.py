@@ -57,7 +57,7 @@ class NodeChoice:
 class SliceDevice:
     """A device with everything parsed that the search asks for."""
 
-    __slots__ = ("_facts", "_verdicts", "capacity", "consumed_counters", "device", "id", "nodes", "slice")
+    __slots__ = ("_facts", "_verdicts", "consumed_counters", "device", "id", "is_taken_whole", "nodes", "slice")
 
     def __init__(self, owner: Slice, device: Device) -> None:
         spec = owner.view.spec
@@ -65,7 +65,10 @@ class SliceDevice:
         self.device = device
         self.id = DeviceID(spec.driver, spec.pool.name, device.name)
         self.nodes = NodeChoice(device.node_name, all_nodes=device.all_nodes, selector=device.node_selector)
-        self.capacity: Amounts = {name: parse_cached(each.value) for name, each in device.capacity.items()}
+        # Whoever asks for no capacity can have all of it.
+        self.is_taken_whole = not device.allow_multiple_allocations and not any(
+            each.request_policy for each in device.capacity.values()
+        )
         self.consumed_counters = tuple(
             (each.counter_set, {name: parse_cached(counter.value) for name, counter in each.counters.items()})
             for each in device.consumes_counters
