@@ -47,8 +47,9 @@ def digest(cluster: Cluster) -> str:
     """Hash every object with its revision, and what is told of every attempt, in order."""
     found = hashlib.sha256()
     for resource in cluster.store.resources():
+        shown = cluster.registry.resource(resource).shown
         for obj in cluster.store.list(resource):
-            found.update(obj.json() + b"\n")
+            found.update(shown(obj).json() + b"\n")
     for story in cluster.log.stories():
         for attempt in story.attempts:
             told = explain(story, attempt.number), result_annotations(attempt.cycle(), attempt.binding)

@@ -102,6 +102,19 @@ class StoredObject:
         segments = (self._header, self._metadata, self._managed_fields, change(self._body))
         return StoredObject(identity, self.revision, segments)
 
+    def with_annotations(self, added: Mapping[str, str], dropped: str) -> StoredObject:
+        """Return the object with more annotations, without those of its own whose key starts with `dropped`."""
+        metadata = self._metadata
+        own = self.view.metadata.annotations
+        if own:
+            decoded = orjson.loads(b"{%b}" % metadata[1:])
+            decoded["annotations"] = {**{key: own[key] for key in own if not key.startswith(dropped)}, **added}
+            metadata = b"," + orjson.dumps(decoded)[1:-1]
+        else:
+            metadata = b'%b,"annotations":%b' % (metadata, orjson.dumps(added))
+        identity = (self.resource, self.namespace, self.name, self.uid)
+        return StoredObject(identity, self.revision, (self._header, metadata, self._managed_fields, self._body))
+
     @property
     def key(self) -> str:
         """The place in its resource's key space: `namespace/name`, or the name of a cluster-scoped object."""

@@ -21,6 +21,8 @@ from schedlab.registry.request import ObjectList
 
 #: Makes the bytes of one object in some form.
 ObjectEncoder: TypeAlias = Callable[[StoredObject], bytes]
+#: Derives what is not stored (registry.resource.Overlay).
+Show: TypeAlias = Callable[[StoredObject], StoredObject]
 
 #: So many items are encoded before other requests get their turn.
 ITEMS_PER_PIECE: Final = 500
@@ -43,6 +45,11 @@ def partial_encoder(api_version: str) -> ObjectEncoder:
     return encode
 
 
+def shown(encode: ObjectEncoder, show: Show | None) -> ObjectEncoder:
+    """Return the encoder of objects as readers see them."""
+    return encode if show is None else lambda obj: encode(show(obj))
+
+
 def list_metadata(objects: ObjectList) -> bytes:
     """Encode the metadata of a list."""
     found: dict[str, Any] = {"resourceVersion": str(objects.revision)}
@@ -53,18 +60,18 @@ def list_metadata(objects: ObjectList) -> bytes:
     return orjson.dumps(found)
 
 
-def whole_list(objects: ObjectList, list_kind: str, api_version: str) -> Iterator[bytes]:
+def whole_list(objects: ObjectList, list_kind: str, api_version: str, show: Show | None = None) -> Iterator[bytes]:
     """Encode a list of objects, in pieces."""
     head = b'{%b"metadata":%b,"items":[' % (header(list_kind, api_version), list_metadata(objects))
-    return pieces(head, objects.items, StoredObject.item_json, b"]}")
+    return pieces(head, objects.items, shown(StoredObject.item_json, show), b"]}")
 
 
-def partial_list(objects: ObjectList, api_version: str) -> Iterator[bytes]:
+def partial_list(objects: ObjectList, api_version: str, show: Show | None = None) -> Iterator[bytes]:
     """Encode the metadata of objects as a list, in pieces; none at all is null, as a nil slice in Go."""
     head = b'{%b"metadata":%b,"items":' % (header(f"{_PARTIAL}List", api_version), list_metadata(objects))
     if not objects.items:
         return iter((head + b"null}",))
-    return pieces(head + b"[", objects.items, partial_encoder(api_version), b"]}")
+    return pieces(head + b"[", objects.items, shown(partial_encoder(api_version), show), b"]}")
 
 
 def pieces(head: bytes, items: Sequence[StoredObject], encode: ObjectEncoder, tail: bytes) -> Iterator[bytes]:

@@ -14,7 +14,16 @@ from schedlab.api.object import StoredObject
 from schedlab.apimachinery.errors import NotAcceptable, Status, StatusError, new_status
 from schedlab.apiserver import printers
 from schedlab.apiserver.answers import Answer, object_answer
-from schedlab.apiserver.encoding import ITEMS_PER_PIECE, ObjectEncoder, partial_encoder, partial_list, whole, whole_list
+from schedlab.apiserver.encoding import (
+    ITEMS_PER_PIECE,
+    ObjectEncoder,
+    Show,
+    partial_encoder,
+    partial_list,
+    shown,
+    whole,
+    whole_list,
+)
 from schedlab.apiserver.negotiation import Form
 from schedlab.apiserver.options import read_include_object
 from schedlab.apiserver.request import Request
@@ -48,9 +57,9 @@ def status_answer(status: Status, form: Form, code: int = 200) -> Answer:
 def encoder(request: Request, route: Route, form: Form) -> ObjectEncoder:
     """Return what makes the bytes of one object; raises NotAcceptable for forms that only lists have."""
     if not form.transform:
-        return whole
+        return shown(whole, _show(route))
     if form.transform == "PartialObjectMetadata":
-        return partial_encoder(form.api_version)
+        return shown(partial_encoder(form.api_version), _show(route))
     if form.transform == "Table":
         return table(request, route, form).one
     go_type = _internal_type(route, route.type.kind)
@@ -60,9 +69,9 @@ def encoder(request: Request, route: Route, form: Form) -> ObjectEncoder:
 def several(request: Request, route: Route, objects: ObjectList, form: Form) -> Answer | Pieces:
     """Answer with a list."""
     if not form.transform:
-        body = whole_list(objects, route.type.list_kind, route.type.api_version)
+        body = whole_list(objects, route.type.list_kind, route.type.api_version, _show(route))
     elif form.transform == "PartialObjectMetadataList":
-        body = partial_list(objects, form.api_version)
+        body = partial_list(objects, form.api_version, _show(route))
     elif form.transform == "Table":
         body = table(request, route, form).list(objects)
     else:
@@ -76,7 +85,13 @@ def several(request: Request, route: Route, objects: ObjectList, form: Form) -> 
 def table(request: Request, route: Route, form: Form) -> TableEncoder:
     """Return the encoder of Tables of this resource."""
     printer = printers.find(route.type.full_name, "" if route.sub is None else route.sub.name)
-    return TableEncoder(printer, request.clock, form.api_version, read_include_object(request.query))
+    include = read_include_object(request.query)
+    return TableEncoder(printer, request.clock, form.api_version, include, _show(route))
+
+
+def _show(route: Route) -> Show | None:
+    """Return what derives values of the resource, None where nothing is derived."""
+    return route.resource.shown if route.resource.overlays else None
 
 
 def _internal_type(route: Route, kind: str) -> str:

@@ -17,7 +17,7 @@ from schedlab.api.object import StoredObject, header
 from schedlab.apimachinery.schema import read_data
 from schedlab.apimachinery.table import DEFAULT, Printer
 from schedlab.apiserver import printers
-from schedlab.apiserver.encoding import ObjectEncoder, list_metadata, partial_encoder, pieces, whole
+from schedlab.apiserver.encoding import ObjectEncoder, Show, list_metadata, partial_encoder, pieces, shown, whole
 from schedlab.kernel.clock import Clock
 from schedlab.registry.request import ObjectList
 
@@ -36,12 +36,14 @@ def _columns() -> Mapping[Printer, bytes]:
 class TableEncoder:
     """Encodes objects and lists as Tables; `include` is Object, Metadata or None."""
 
-    def __init__(self, printer: Printer, clock: Clock, api_version: str, include: str) -> None:
+    def __init__(
+        self, printer: Printer, clock: Clock, api_version: str, include: str, show: Show | None = None
+    ) -> None:
         self._printer = printer
         self._clock = clock
         self._header = header("Table", api_version)
         self._columns = _columns()[printer]
-        self._object = _row_object(api_version, include)
+        self._object = shown(_row_object(api_version, include), show) if include != "None" else _no_object
 
     def list(self, objects: ObjectList) -> Iterator[bytes]:
         """Encode a list, in pieces."""
@@ -65,9 +67,11 @@ class TableEncoder:
         return b'{"cells":%b,"conditions":%b,"object":%b}' % parts
 
 
+def _no_object(_obj: StoredObject) -> bytes:
+    return b"null"
+
+
 def _row_object(api_version: str, include: str) -> ObjectEncoder:
     if include == "Object":
         return whole
-    if include == "None":
-        return lambda _: b"null"
     return partial_encoder(api_version)

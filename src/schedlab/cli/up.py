@@ -26,7 +26,7 @@ def up(
     nodes: Annotated[int, Parameter(help="Nodes to make at the start.")] = 0,
     config: Annotated[Path | None, Parameter(help="A KubeSchedulerConfiguration file for the scheduler.")] = None,
     feature_gates: Annotated[str, Parameter(help="Kubernetes feature gates, A=true,B=false.")] = "",
-    annotations: Annotated[AnnotationMode, Parameter(help="How much of a result is written on its pod.")] = "auto",
+    annotations: Annotated[AnnotationMode, Parameter(help="How much of a result its pod shows.")] = "auto",
     full: Annotated[bool, Parameter(help="Let every filter judge every node, for explanations.")] = True,
     port: Annotated[int, Parameter(help="Port of the simulator's REST API and start page.")] = 1212,
     apiserver_port: Annotated[int, Parameter(help="Port of the Kubernetes API.")] = 3131,

@@ -27,7 +27,7 @@ from schedlab.kernel.clock import Clock
 from schedlab.kernel.randomness import RandomSource
 from schedlab.kubelet.heartbeats import Heartbeats
 from schedlab.kubelet.kubelet import Kubelet
-from schedlab.registry import Registry, bootstrap
+from schedlab.registry import Overlay, Registry, bootstrap
 from schedlab.scheduler.config import ConfigError, default_configuration, load
 from schedlab.scheduler.scheduler import Scheduler
 from schedlab.store import Store
@@ -64,12 +64,12 @@ class Cluster:
         self.registry = Registry(self.store, clock, random.split("registry"), settings.feature_gates)
         bootstrap(self.registry)
         self.informers = Informers(self.client("schedlab-informers"))
-        self.log = DecisionLog()
+        self.log = DecisionLog(newest_revision=lambda: self.registry.revision)
         self.scheduler = self._new_scheduler(random.split("scheduler"))
         self.kubelet = Kubelet(self.informers, clock)
         heartbeats = Heartbeats(clock)
-        self.registry.overlay("leases.coordination.k8s.io", heartbeats.lease)
-        self.registry.overlay("nodes", heartbeats.node)
+        self.registry.overlay("leases.coordination.k8s.io", Overlay(heartbeats.lease))
+        self.registry.overlay("nodes", Overlay(heartbeats.node))
         self.engine = Engine(caller)
         self._add_parts(random.split("controllers"))
 
@@ -112,7 +112,13 @@ class Cluster:
 
     def _add_parts(self, random: RandomSource) -> None:
         pods = self.informers.lister("pods")
-        projector = AnnotationProjector(self.log, pods, Projection(self.settings.annotations))
+        projector = AnnotationProjector(
+            self.log,
+            pods,
+            Projection(self.settings.annotations),
+            touch=lambda namespace, name: self.registry.touch("pods", name, namespace),
+        )
+        self.registry.overlay("pods", Overlay(projector.shown, projector.settle))
         self.engine.add(self.scheduler, self.client("kube-scheduler"))
         self.engine.add(self.kubelet, self.client("kubelet"))
         resources = tuple(self.registry.resources)

@@ -24,6 +24,8 @@ class Attempt:
 
     packed: PackedCycle
     binding: BindingRecord | None = None
+    #: Versions of the pod from this revision on show the attempt; 0 while it is not complete.
+    complete_since: int = 0
 
     @property
     def number(self) -> int:
@@ -46,15 +48,26 @@ class PodStory:
     last_move: QueueMove | None = None
     size_bytes: int = 0
 
+    def complete_at(self, revision: int) -> Sequence[Attempt]:
+        """Return the attempts that were complete before a revision was written."""
+        return [attempt for attempt in self.attempts if 0 < attempt.complete_since <= revision]
+
+    @property
+    def complete_since(self) -> int:
+        """The first revision that shows all attempts that are complete."""
+        return max((attempt.complete_since for attempt in self.attempts), default=0)
+
 
 class DecisionLog:
     """Observer of one or more schedulers, and the place to ask.
 
     `on_change(uid)` is called when an attempt of the pod is complete: after a failed cycle, or when its binding ended.
+    `newest_revision()` says how far the API server has got.
     """
 
-    def __init__(self, bytes_max: int = DEFAULT_BYTES_MAX) -> None:
+    def __init__(self, bytes_max: int = DEFAULT_BYTES_MAX, newest_revision: Callable[[], int] = lambda: 0) -> None:
         self.bytes_max = bytes_max
+        self._newest_revision = newest_revision
         self.size_bytes = 0
         self.forgotten_pods = 0
         self._stories: dict[str, PodStory] = {}
@@ -77,7 +90,7 @@ class DecisionLog:
         self.size_bytes += size
         self._forget_oldest(story.uid)
         if record.result != "scheduled":
-            self._changed(story.uid)
+            self._complete(story.uid, attempt)
 
     def binding(self, record: BindingRecord) -> None:
         """Take a finished binding cycle (Observer)."""
@@ -87,8 +100,8 @@ class DecisionLog:
         for attempt in reversed(story.attempts):
             if attempt.number == record.attempt:
                 attempt.binding = record
-                break
-        self._changed(story.uid)
+                self._complete(story.uid, attempt)
+                return
 
     def queue_move(self, move: QueueMove) -> None:
         """Take a pod's move in the queue (Observer)."""
@@ -139,6 +152,7 @@ class DecisionLog:
             if self._latest_uid.get((story.namespace, story.name)) == uid:
                 del self._latest_uid[story.namespace, story.name]
 
-    def _changed(self, uid: str) -> None:
+    def _complete(self, uid: str, attempt: Attempt) -> None:
+        attempt.complete_since = self._newest_revision() + 1
         for listener in self._listeners:
             listener(uid)

@@ -1,59 +1,119 @@
-"""Writes the annotations of pods whose attempts are complete, one patch per pod, through the ordinary API.
+"""Shows the results of attempts as annotations of their pods, made when a pod is read through the API.
 
-A pod that changes again before its patch is written is written once. The scheduler's queue ignores these keys, so that
-recording never wakes a pod.
+Nothing is stored: a pod carries the annotations of the attempts that were complete before its revision was written,
+so that a get, a list, a watch and a list of the past agree. A pod that is not written again after an attempt is given
+a new revision, so that its watchers see the result.
+
+Mirrors: the role of kube-scheduler-simulator's reflector (simulator/scheduler/storereflector)
+Differs: there the annotations are written by an update of the pod; here by ADR 0005 they are derived.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
-from schedlab.client.effects import Effect, WriteEffect
-from schedlab.client.listers import Lister
-from schedlab.client.protocol import Write
 from schedlab.decisions.annotations import PREFIX, Projection
-from schedlab.decisions.log import DecisionLog
 
-FIELD_MANAGER: Final = "kube-scheduler-simulator"
+if TYPE_CHECKING:
+    from schedlab.api.object import StoredObject
+    from schedlab.client.effects import Effect
+    from schedlab.client.listers import Lister
+    from schedlab.decisions.log import DecisionLog
+
+#: Texts that were made lately are kept up to this size.
+CACHE_BYTES_MAX: Final = 16 * 1024 * 1024
+
+#: What the texts of a pod depend on: its uid, the attempts it shows, the bytes of its other annotations.
+_Key = tuple[str, int, int]
 
 
 class AnnotationProjector:
-    """A part (client.effects.Part) that follows the log and patches pods."""
+    """What pods look like with their results (`shown`, `settle`), and a part (client.effects.Part) that renews them.
 
-    def __init__(self, log: DecisionLog, pods: Lister, projection: Projection) -> None:
+    `touch(namespace, name)` gives a pod a new revision.
+    """
+
+    def __init__(
+        self, log: DecisionLog, pods: Lister, projection: Projection, touch: Callable[[str, str], None]
+    ) -> None:
         self._log = log
         self._pods = pods
         self._projection = projection
+        self._touch = touch
         self._dirty: dict[str, None] = {}
+        self._texts: OrderedDict[_Key, Mapping[str, str]] = OrderedDict()
+        self._texts_bytes = 0
         if projection.mode != "off":
             log.on_change(self._mark)
+
+    # --- Reading ---
+
+    def shown(self, stored: StoredObject) -> StoredObject:
+        """Return a pod with the annotations that belong to its revision."""
+        if self._projection.mode == "off":
+            return stored
+        story = self._log.story(stored.uid)
+        if story is None:
+            return stored
+        attempts = story.complete_at(stored.revision)
+        if not attempts:
+            return stored
+        own: Mapping[str, str] = stored.view.metadata.annotations
+        others = sum(len(key.encode()) + len(own[key].encode()) for key in own if not key.startswith(PREFIX))
+        key = stored.uid, len(attempts), others
+        texts = self._texts.get(key)
+        if texts is None:
+            texts = self._projection.annotations(story.namespace, story.name, attempts, others)
+            self._keep(key, texts)
+        else:
+            self._texts.move_to_end(key)
+        return stored.with_annotations(texts, dropped=PREFIX)
+
+    def _keep(self, key: _Key, texts: Mapping[str, str]) -> None:
+        self._texts[key] = texts
+        self._texts_bytes += _size(texts)
+        while self._texts_bytes > CACHE_BYTES_MAX:
+            _, oldest = self._texts.popitem(last=False)
+            self._texts_bytes -= _size(oldest)
+
+    def settle(self, obj: dict[str, Any], current: StoredObject) -> None:
+        """Take the annotations out of a pod that somebody has read and sends back."""
+        annotations: Mapping[str, str] = obj["metadata"].get("annotations") or {}
+        if self._projection.mode == "off" or self._log.story(current.uid) is None:
+            return
+        kept = {key: value for key, value in annotations.items() if not key.startswith(PREFIX)}
+        if kept:
+            obj["metadata"]["annotations"] = kept
+        else:
+            obj["metadata"].pop("annotations", None)
+
+    # --- Renewing ---
 
     def _mark(self, uid: str) -> None:
         self._dirty[uid] = None
 
     def ready(self) -> bool:
-        """Whether a pod waits for its annotations."""
+        """Whether a pod may have to be shown anew."""
         return bool(self._dirty)
 
     def step(self) -> Sequence[Effect]:
-        """Return the patch of the pod that has waited longest, or nothing if it is gone."""
+        """Renew the pod that has waited longest, unless it is gone or was written since its last attempt."""
         uid = next(iter(self._dirty))
         del self._dirty[uid]
         story = self._log.story(uid)
         if story is None:
             return ()
-        pod = self._pods.get(story.name, story.namespace)
-        if pod is None or pod.metadata.uid != uid:
-            return ()
-        others = {key: value for key, value in pod.metadata.annotations.items() if not key.startswith(PREFIX)}
-        others_bytes = sum(len(key.encode()) + len(value.encode()) for key, value in others.items())
-        wanted = self._projection.annotations(story.namespace, story.name, story.attempts, others_bytes)
-        stale = {key: None for key in pod.metadata.annotations if key.startswith(PREFIX) and key not in wanted}
-        body = {"metadata": {"uid": uid, "annotations": {**stale, **wanted}}}
-        write = Write("patch", "pods", story.namespace, story.name, body, options={"fieldManager": FIELD_MANAGER})
-        return (WriteEffect(uid, write),)
-
-    def complete(self, effect: Effect, outcome: object) -> Sequence[Effect]:  # noqa: ARG002 - the protocol's signature
-        """A pod that is gone or replaced by now needs no annotations; any other refusal is left to the next attempt."""
+        stored = self._pods.stored(story.name, story.namespace)
+        if stored is not None and stored.uid == uid and stored.revision < story.complete_since:
+            self._touch(story.namespace, story.name)
         return ()
+
+    def complete(self, effect: Effect, outcome: object) -> Sequence[Effect]:
+        """Nothing is written, so nothing is answered."""
+        raise AssertionError(f"nobody asked for {effect}: {outcome}")
+
+
+def _size(texts: Mapping[str, str]) -> int:
+    return sum(len(key) + len(value) for key, value in texts.items())

@@ -32,6 +32,7 @@ from schedlab.registry.request import (
     WriteOptions,
     Written,
 )
+from schedlab.registry.resource import Overlay
 
 __all__ = [
     "EVERYTHING",
@@ -41,6 +42,7 @@ __all__ = [
     "Deletion",
     "ListOptions",
     "ObjectList",
+    "Overlay",
     "Registry",
     "User",
     "WriteOptions",

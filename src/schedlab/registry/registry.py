@@ -6,9 +6,8 @@ Differs: nothing is asynchronous; `when_durable` says when an answer may be give
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from schedlab.api.kinds.catalog import STRATEGIES
 from schedlab.api.object import Object, StoredObject, WatchEvent
@@ -41,13 +40,10 @@ from schedlab.registry.request import (
     WriteOptions,
     Written,
 )
-from schedlab.registry.resource import Resource, make_resource
+from schedlab.registry.resource import Overlay, Resource, make_resource
 from schedlab.registry.services import ServiceAllocator
 from schedlab.registry.writes import Writer
 from schedlab.store import Store, StoreWatch
-
-#: What a reader sees of a stored object: the same object, some values derived from the time of reading.
-Overlay: TypeAlias = Callable[[StoredObject], StoredObject]
 
 
 class Registry:
@@ -74,7 +70,6 @@ class Registry:
         self._deleter = Deleter(self._core)
         self._reader = Reader(self._core)
         self._pods = Pods(self._core)
-        self._overlays: dict[str, Overlay] = {}
         self._evictor = Evictor(self._core, self._writer, self._deleter)
 
     # --- What is served ----------------------------------------------------------------------------------------------
@@ -193,6 +188,11 @@ class Registry:
         )
         return self._evictor.evict(name, namespace, eviction, options, delete_options)
 
+    def touch(self, resource: str, name: str, namespace: str = "") -> None:
+        """Give an object a new revision and nothing else, so that watchers see anew what is derived from it."""
+        current = self._core.require(self.resource(resource), namespace, name)
+        self._core.store.update(current.with_revision(self._core.store.next_revision), current.revision)
+
     def delete(
         self, resource: str, name: str, namespace: str = "", options: DeleteOptions = NO_DELETE_OPTIONS
     ) -> Deletion:
@@ -224,16 +224,11 @@ class Registry:
 
     def list(self, resource: str, namespace: str = "", selection: ListOptions = EVERYTHING) -> ObjectList:
         """Return objects in key order."""
-        found = self._reader.list(self.resource(resource), namespace, selection)
-        return replace(found, items=self._shown(resource, found.items)) if resource in self._overlays else found
+        return self._reader.list(self.resource(resource), namespace, selection)
 
-    def overlay(self, resource: str, shown: Overlay) -> None:
-        """Show the objects of a resource as `shown` makes them when they are read; what is stored stays as it is."""
-        self._overlays[resource] = shown
-
-    def _shown(self, resource: str, items: Sequence[StoredObject]) -> Sequence[StoredObject]:
-        shown = self._overlays.get(resource)
-        return items if shown is None else [shown(item) for item in items]
+    def overlay(self, resource: str, overlay: Overlay) -> None:
+        """Derive some values of a resource when its objects are read through the API; what is stored stays as it is."""
+        self.resource(resource).overlays.append(overlay)
 
     def watch(
         self,

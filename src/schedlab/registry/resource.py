@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from schedlab.api.kinds.strategy import FieldPath, Strategy, UpdateStrategy
@@ -15,6 +15,21 @@ from schedlab.apimachinery.resources import ResourceType
 from schedlab.apimachinery.schema import Struct
 
 
+def nothing_to_settle(obj: Object, current: StoredObject) -> None:
+    """Keep an object as it was sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """Values that are not stored but derived when an object is read, and how they come out of what is sent back.
+
+    `shown` must make the same of an object each time, but for what depends on the time of reading.
+    """
+
+    shown: Callable[[StoredObject], StoredObject]
+    settle: Callable[[Object, StoredObject], None] = nothing_to_settle
+
+
 @dataclass(frozen=True, slots=True)
 class Resource:
     """What the registry knows of a resource."""
@@ -24,6 +39,8 @@ class Resource:
     schema: Struct
     #: Who owns which fields, by subresource; "" for the object itself.
     managers: Mapping[str, FieldManager] = field(default_factory=dict)
+    #: What is derived when objects are read.
+    overlays: list[Overlay] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -51,6 +68,17 @@ class Resource:
         if self.strategy.conversion is None:
             return stored
         return StoredObject.encode(self.name, self.from_stored(stored.thaw()), stored.revision)
+
+    def shown(self, obj: StoredObject) -> StoredObject:
+        """Return an object as readers of the API see it, with what is derived at that moment."""
+        for overlay in self.overlays:
+            obj = overlay.shown(obj)
+        return obj
+
+    def settle(self, obj: Object, current: StoredObject) -> None:
+        """Take what is derived out of an object that somebody has read and sends back."""
+        for overlay in self.overlays:
+            overlay.settle(obj, current)
 
     @property
     def namespaced(self) -> bool:

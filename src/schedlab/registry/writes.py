@@ -144,6 +144,10 @@ class Writer:
         def make(old: Object | None) -> Object:
             return resource.managers[subresource].update(old, obj, options.manager, self._core.now())
 
+        current = self._core.store.get(resource.storage, resource.key(namespace, name))
+        if current is not None:
+            resource.settle(obj, current)
+
         return self.replace(
             resource, name, namespace, make, options, subresource=subresource, uid=metadata.get("uid", "")
         )

@@ -9,6 +9,7 @@ import pytest
 
 from schedlab.apiserver.app import APIServer, Settings
 from schedlab.apiserver.request import BODY_BYTES_MAX
+from schedlab.registry import Overlay
 from tests.support.api_server import TOKEN, make_app
 from tests.support.asgi import Call, Response, answer
 
@@ -447,3 +448,46 @@ def test_components_tell_whether_the_store_works(server: Server) -> None:
     assert unknown.json["message"] == "Component not found: nope"
     assert table.json["rows"] == []
     assert server.call("POST", "/api/v1/componentstatuses", {}).status == 405
+
+
+def test_derived_values_are_seen_wherever_an_object_is_read_and_do_not_come_back(server: Server) -> None:
+    def settle(obj: dict[str, Any], _current: object) -> None:
+        obj["metadata"].pop("annotations", None)
+
+    overlay = Overlay(lambda stored: stored.with_annotations({"derived": str(stored.revision)}, "derived"), settle)
+    server.registry.overlay("configmaps", overlay)
+    created = server.call("POST", CONFIG_MAPS, config_map("c"))
+    path, revision = f"{CONFIG_MAPS}/c", created.json["metadata"]["resourceVersion"]
+    partial = {"accept": "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}
+    partial_list = {"accept": "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}
+    listed = f"fieldSelector=metadata.name%3Dc&resourceVersion={revision}"
+
+    seen = [
+        created.json,
+        server.call("GET", path).json,
+        server.call("GET", path, headers=partial).json,
+        server.call("GET", CONFIG_MAPS, query=listed).json["items"][0],
+        server.call("GET", CONFIG_MAPS, query=listed, headers=partial_list).json["items"][0],
+        server.call("GET", path, headers=TABLE).json["rows"][0]["object"],
+    ]
+    assert [one["metadata"]["annotations"] for one in seen] == [{"derived": revision}] * len(seen)
+
+    unchanged = server.call("PUT", path, seen[1])
+
+    assert unchanged.json["metadata"]["resourceVersion"] == revision
+    stored = server.registry.get("configmaps", "c", "default")
+    assert "annotations" not in stored.raw["metadata"]
+
+
+def test_a_touched_object_has_a_new_revision_and_nothing_else(server: Server) -> None:
+    server.call("POST", CONFIG_MAPS, config_map("c"))
+    before = server.registry.get("configmaps", "c", "default")
+    seen: list[tuple[str, int]] = []
+    server.registry.watch("configmaps", before.revision, lambda event: seen.append((event.type, event.revision)))
+
+    server.registry.touch("configmaps", "c", "default")
+
+    after = server.registry.get("configmaps", "c", "default")
+    assert after.same_content(before)
+    assert seen == [("MODIFIED", after.revision)]
+    assert after.revision == before.revision + 1
