@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from schedlab.client.effects import Part
+from schedlab.controllers.deployment.controller import DeploymentController
 from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.namespace import NamespaceController
 from schedlab.controllers.replicaset import ReplicaSetController, ReplicationManager
@@ -25,4 +26,5 @@ CONTROLLERS: Final[Mapping[str, Constructor]] = {
     "namespace-controller": _namespace,
     ReplicationManager.name: ReplicationManager,
     ReplicaSetController.name: ReplicaSetController,
+    DeploymentController.name: DeploymentController,
 }
