@@ -398,6 +398,44 @@ class Environment:
         return self._environments
 
 
+class Checker:
+    """Checks expressions about several variables, of which only the types are known."""
+
+    def __init__(self, variables: Mapping[str, CelType]) -> None:
+        self._variables = variables
+        self._environment: cel.Env | None = None
+
+    def check(self, expression: str) -> str:
+        """Return the type of the result in the library's words, "" when that is not known; raises CelError.
+
+        A function that is not known here may be one of Kubernetes'; then only the grammar counts.
+        """
+        cel = _library()
+        if self._environment is None:
+            variables = {name: _type(cel, kind, is_loose=False) for name, kind in self._variables.items()}
+            self._environment = _make(variables, is_loose=False)
+        try:
+            self._environment.compile(expression, disable_check=True)
+        except RuntimeError as error:
+            raise CelError(_without_codes(str(error))) from None
+        try:
+            return str(self._environment.compile(expression).return_type())
+        except RuntimeError as error:
+            text = _without_codes(str(error))
+            if any(_is_unknown_function(name, expression) for name in _UNDECLARED.findall(text)):
+                return ""
+            raise CelError(text) from None
+
+
+_UNDECLARED: Final = re.compile(r"undeclared reference to '([^']*)'")
+
+
+def _is_unknown_function(name: str, expression: str) -> bool:
+    """Whether a name that the check does not know is called, or is a variable of a macro that it does not know."""
+    name = re.escape(name)
+    return re.search(rf"\b{name}\s*[({{]|\(\s*{name}\s*,", expression) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Expression:
     """A compiled expression; `kind` is the type of its result in the library's words, "" when that is not known."""

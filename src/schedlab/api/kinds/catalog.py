@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from schedlab.api.kinds.admissionpolicy import MUTATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY
+from schedlab.api.kinds.admissionpolicybinding import (
+    MUTATING_ADMISSION_POLICY_BINDING,
+    VALIDATING_ADMISSION_POLICY_BINDING,
+)
 from schedlab.api.kinds.configmap import CONFIG_MAP
 from schedlab.api.kinds.controllerrevision import CONTROLLER_REVISION
 from schedlab.api.kinds.cronjob import CRON_JOB
@@ -50,6 +55,7 @@ from schedlab.api.kinds.storageclass import STORAGE_CLASS
 from schedlab.api.kinds.strategy import Strategy
 from schedlab.api.kinds.volumeattachment import VOLUME_ATTACHMENT
 from schedlab.api.kinds.volumeattributesclass import VOLUME_ATTRIBUTES_CLASS
+from schedlab.api.kinds.webhookconfiguration import MUTATING_WEBHOOK_CONFIGURATION, VALIDATING_WEBHOOK_CONFIGURATION
 
 _STRATEGIES: Final = (
     CLUSTER_ROLE,
@@ -75,6 +81,9 @@ _STRATEGIES: Final = (
     JOB,
     LEASE,
     LIMIT_RANGE,
+    MUTATING_ADMISSION_POLICY,
+    MUTATING_ADMISSION_POLICY_BINDING,
+    MUTATING_WEBHOOK_CONFIGURATION,
     NAMESPACE,
     NETWORK_POLICY,
     NODE,
@@ -99,6 +108,9 @@ _STRATEGIES: Final = (
     SERVICE_CIDR,
     STATEFUL_SET,
     STORAGE_CLASS,
+    VALIDATING_ADMISSION_POLICY,
+    VALIDATING_ADMISSION_POLICY_BINDING,
+    VALIDATING_WEBHOOK_CONFIGURATION,
     VOLUME_ATTACHMENT,
     VOLUME_ATTRIBUTES_CLASS,
 )
