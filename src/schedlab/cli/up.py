@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,8 +14,9 @@ from cyclopts import Parameter
 
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.apimachinery.yaml import YAMLError, load_document
-from schedlab.cluster.cluster import ClusterSettings
+from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.home import Home
+from schedlab.cluster.plugin_loading import load_plugin
 from schedlab.cluster.served import ServedCluster, loopback_address
 from schedlab.decisions.annotations import AnnotationMode
 from schedlab.kernel.errors import SchedlabError
@@ -25,6 +27,14 @@ def up(
     *,
     nodes: Annotated[int, Parameter(help="Nodes to make at the start.")] = 0,
     config: Annotated[Path | None, Parameter(help="A KubeSchedulerConfiguration file for the scheduler.")] = None,
+    plugin: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative="",
+            help="A scheduler plugin of your own: module:Class, ./file.py:Class, or the name of an installed one. "
+            "May be given several times.",
+        ),
+    ] = (),
     feature_gates: Annotated[str, Parameter(help="Kubernetes feature gates, A=true,B=false.")] = "",
     annotations: Annotated[AnnotationMode, Parameter(help="How much of a result its pod shows.")] = "auto",
     full: Annotated[bool, Parameter(help="Let every filter judge every node, for explanations.")] = True,
@@ -42,6 +52,7 @@ def up(
         annotations=annotations,
         full=full,
         nodes=nodes,
+        plugins=tuple(load_plugin(reference, location=f"--plugin {reference}") for reference in plugin),
     )
     home = Home.of(name)
     home.prepare()
@@ -98,16 +109,19 @@ async def _serve(settings: ClusterSettings, home: Home, api: socket.socket, simu
         "simulator": f"http://{loopback_address(simulator)}",
     }
     home.write_cluster({**addresses, "pid": os.getpid()})
-    print("\n".join(_greeting(home, addresses)), flush=True)
+    for warning in served.cluster.warnings:
+        print(f"warning: {warning}", file=sys.stderr, flush=True)
+    print("\n".join(_greeting(home, addresses, served.cluster)), flush=True)
     await served.until_stopped()
     await served.stop()
 
 
-def _greeting(home: Home, addresses: Mapping[str, str]) -> Sequence[str]:
+def _greeting(home: Home, addresses: Mapping[str, str], cluster: Cluster) -> Sequence[str]:
     return (
         f"Kubernetes API   {addresses['apiserver']}",
         f"simulator        {addresses['simulator']}",
         f"kubeconfig       {home.kubeconfig}",
+        *_plugin_lines(cluster),
         "",
         "In another terminal:",
         f"  export KUBECONFIG={home.kubeconfig}",
@@ -117,3 +131,11 @@ def _greeting(home: Home, addresses: Mapping[str, str]) -> Sequence[str]:
         "",
         "Ctrl-C stops the simulator; nothing of the cluster is kept.",
     )
+
+
+def _plugin_lines(cluster: Cluster) -> Sequence[str]:
+    """Say where each plugin that does not come with the scheduler runs."""
+    return [
+        f"plugin           {name} in {scheduler}: {', '.join(points)}"
+        for scheduler, name, points in cluster.scheduler.extra_plugins()
+    ]

@@ -18,6 +18,7 @@ from schedlab.apimachinery.features import FeatureGates
 from schedlab.client.informers import Informers
 from schedlab.client.inprocess import InProcessClient
 from schedlab.cluster.driver import Caller, Engine
+from schedlab.cluster.plugin_registry import enable, registry_for
 from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.registry import CONTROLLERS
 from schedlab.decisions.annotations import AnnotationMode, Projection
@@ -29,6 +30,7 @@ from schedlab.kubelet.heartbeats import Heartbeats
 from schedlab.kubelet.kubelet import Kubelet
 from schedlab.registry import Overlay, Registry, bootstrap
 from schedlab.scheduler.config import ConfigError, default_configuration, load
+from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.scheduler import Scheduler
 from schedlab.store import Store
 
@@ -42,6 +44,8 @@ class ClusterSettings:
 
     scheduler_config: a decoded KubeSchedulerConfiguration, None for the default one. full: every filter judges every
     node for the record, also after the first failure; no decision changes. nodes: how many to make at the start.
+    plugins: plugins that do not come with the scheduler (`plugin_class.entry_of` makes an entry of a class); profiles of
+    scheduler_config have to enable them, without one they are enabled at all their extension points.
     """
 
     scheduler_config: Mapping[str, Any] | None = None
@@ -50,10 +54,11 @@ class ClusterSettings:
     annotations: AnnotationMode = "auto"
     full: bool = True
     nodes: int = 0
+    plugins: tuple[PluginEntry, ...] = ()
 
 
 class Cluster:
-    """The parts and how they are joined; `engine` drives them."""
+    """The parts and how they are joined; `engine` drives them. `warnings` are lines that the user should see."""
 
     def __init__(
         self, clock: Clock, random: RandomSource, settings: ClusterSettings, caller: Caller | None = None
@@ -65,6 +70,7 @@ class Cluster:
         bootstrap(self.registry)
         self.informers = Informers(self.client("schedlab-informers"))
         self.log = DecisionLog(newest_revision=lambda: self.registry.revision)
+        self.warnings: tuple[str, ...] = ()
         self.scheduler = self._new_scheduler(random.split("scheduler"))
         self.kubelet = Kubelet(self.informers, clock)
         heartbeats = Heartbeats(clock)
@@ -78,6 +84,10 @@ class Cluster:
         features, location = settings.feature_gates, settings.scheduler_config_location
         raw = settings.scheduler_config
         config = default_configuration(features) if raw is None else load(raw, features, location=location)
+        if raw is None:
+            enable(config, settings.plugins)
+        plugins = registry_for(config, settings.plugins, location=location)
+        self.warnings = tuple(plugins.warnings)
         try:
             return Scheduler(
                 config,
@@ -85,6 +95,7 @@ class Cluster:
                 random=random,
                 listers=self.informers,
                 features=features,
+                registry=plugins.entries,
                 observer=self.log,
                 full=settings.full,
             )

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Final
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.scheduler.binding import Binding
 from schedlab.scheduler.cache.cache import AssumeError, SchedulerCache
+from schedlab.scheduler.config.load import ConfigError
 from schedlab.scheduler.dra.devices import Devices
 from schedlab.scheduler.event_handlers import NODES, PODS, WAKING_RESOURCES, EventHandlers
 from schedlab.scheduler.events import event_write
@@ -43,7 +44,7 @@ from schedlab.scheduler.framework.types import PodInfo
 from schedlab.scheduler.plugins.registry import IN_TREE
 from schedlab.scheduler.profile import build_profiles
 from schedlab.scheduler.queue.environment import QueueEnvironment, QueueProfile, QueueSettings
-from schedlab.scheduler.queue.hints import hint_map_of
+from schedlab.scheduler.queue.hints import HintError, hint_map_of
 from schedlab.scheduler.queue.scheduling_queue import SchedulingQueue
 from schedlab.scheduler.runtime.framework import Services
 from schedlab.scheduler.runtime.waiting import PodsOnTheWay, WaitingPod
@@ -160,7 +161,10 @@ class Scheduler:
             self.queue.add(PodInfo(stored.view, stored))
 
     def _queue_profile(self, framework: Framework) -> QueueProfile:
-        hints = hint_map_of(framework.plugins, self.features, has_extenders=bool(self.extenders))
+        try:
+            hints = hint_map_of(framework.plugins, self.features, has_extenders=bool(self.extenders))
+        except HintError as error:
+            raise ConfigError(str(error)) from error
         return QueueProfile(framework.points["pre_enqueue"], hints)
 
     def _queue_environment(self, profiles: Mapping[str, QueueProfile]) -> QueueEnvironment:
@@ -179,6 +183,15 @@ class Scheduler:
             pods=self.pods,
             observer=self.observer,
         )
+
+    def extra_plugins(self) -> list[tuple[str, str, tuple[str, ...]]]:
+        """Return (scheduler name, plugin, extension points) of the plugins that do not come with the scheduler."""
+        return [
+            (scheduler, plugin.name, tuple(point for point, plugins in framework.points.items() if plugin in plugins))
+            for scheduler, framework in self.profiles.items()
+            for plugin in framework.plugins
+            if plugin.name not in IN_TREE
+        ]
 
     # --- The part ---
 

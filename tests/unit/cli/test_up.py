@@ -75,6 +75,34 @@ def test_unknown_feature_gate_names_the_nearest(capsys: pytest.CaptureFixture[st
     assert "OpportunisticBatching" in err
 
 
+@pytest.mark.parametrize(
+    ("reference", "words"),
+    [
+        ("./absent.py:Mine", "there is no file absent.py"),
+        ("no_such_module:Mine", "there is no module 'no_such_module'"),
+        ("plugin.py:Gone", "has no Gone"),
+        ("plugin.py:NoPlugin", "NoPlugin has no `name`"),
+        ("plugin.py:Misspelt", "Misspelt.preFilter is no method of the contract"),
+        ("plugin.py:Taken", "a plugin of the scheduler has this name already"),
+        ("plugin.py:Failing", 'initializing plugin "Failing": Failing.__init__ raised RuntimeError: no disk'),
+    ],
+)
+def test_plugin_that_cannot_be_used(
+    reference: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "plugin.py").write_text(
+        "class NoPlugin:\n    pass\n"
+        "class Misspelt:\n    name = 'Misspelt'\n    def preFilter(self, state, pod, table): pass\n"
+        "class Taken:\n    name = 'NodeName'\n    def filter(self, state, pod, node): pass\n"
+        "class Failing(Taken):\n    name = 'Failing'\n    def __init__(self): raise RuntimeError('no disk')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+
+    err = _refused(capsys, "--plugin", reference)
+
+    assert words in err
+
+
 @pytest.mark.parametrize(("option", "port"), [("--port", "70000"), ("--apiserver-port", "-1")])
 def test_number_that_is_no_port(option: str, port: str, capsys: pytest.CaptureFixture[str]) -> None:
     err = _refused(capsys, option, port)

@@ -325,6 +325,6 @@ class TestArguments:
         assert self.made_with({"n": 1}, args=lambda raw: raw["n"]) == [1]
         assert self.made_with(None, args=len) == [0]
 
-    def test_wrong_values_are_refused_with_the_plugins_name(self) -> None:
-        with pytest.raises(ConfigError, match='initializing plugin "Mine": invalid literal'):
+    def test_wrong_values_are_refused_with_their_place(self) -> None:
+        with pytest.raises(ConfigError, match=r"profiles\[0\].pluginConfig\[0\].args: invalid literal"):
             self.made_with({"n": "x"}, args=lambda raw: int(raw["n"]))

@@ -2,5 +2,51 @@
 views.
 
 What a plugin may import, inside the project or outside. It calls no plugin itself and imports no other part of the
-scheduler.
+scheduler. The names that plugins need most can be imported from here.
 """
+
+from schedlab.scheduler.framework.events import (
+    ActionType,
+    ClusterEvent,
+    ClusterEventWithHint,
+    EventResource,
+    QueueingHint,
+)
+from schedlab.scheduler.framework.interface import (
+    CycleState,
+    Handle,
+    NominatingInfo,
+    PluginEntry,
+    PostFilterResult,
+    PreFilterResult,
+    Work,
+)
+from schedlab.scheduler.framework.node_table import NodeTable
+from schedlab.scheduler.framework.status import SKIP, Code, NodeStatuses, Status, error, unresolvable, unschedulable
+from schedlab.scheduler.framework.types import MAX_NODE_SCORE, NodeInfo, PodInfo
+
+__all__ = [
+    "MAX_NODE_SCORE",
+    "SKIP",
+    "ActionType",
+    "ClusterEvent",
+    "ClusterEventWithHint",
+    "Code",
+    "CycleState",
+    "EventResource",
+    "Handle",
+    "NodeInfo",
+    "NodeStatuses",
+    "NodeTable",
+    "NominatingInfo",
+    "PluginEntry",
+    "PodInfo",
+    "PostFilterResult",
+    "PreFilterResult",
+    "QueueingHint",
+    "Status",
+    "Work",
+    "error",
+    "unresolvable",
+    "unschedulable",
+]

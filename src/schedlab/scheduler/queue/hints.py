@@ -39,6 +39,13 @@ _HINT_TEXTS: Final = {QueueingHint.SKIP: "QueueSkip", QueueingHint.QUEUE: "Queue
 PluginHint: TypeAlias = tuple[str, QueueingHintFn | None]
 
 
+class HintError(Exception):
+    """A plugin that cannot say what it wants to hear of."""
+
+    def __init__(self, plugin: str, text: str) -> None:
+        super().__init__(f'initializing plugin "{plugin}": {text}')
+
+
 class Strategy(Enum):
     """Where an event sends a pod that waits; the values are upstream's words."""
 
@@ -149,11 +156,21 @@ def hint_map_of(plugins: Iterable[Any], features: FeatureGates, *, has_extenders
     for plugin in plugins:
         if not any(hasattr(plugin, point) for point in _REJECTING_POINTS):
             continue
-        if hasattr(plugin, "events_to_register"):
-            hints.register(plugin.name, plugin.events_to_register())
-        else:
-            hints.register(plugin.name, every_event(features))
+        hints.register(
+            plugin.name, _events_of(plugin) if hasattr(plugin, "events_to_register") else every_event(features)
+        )
     return hints
+
+
+def _events_of(plugin: Any) -> tuple[ClusterEventWithHint, ...]:
+    try:
+        events = tuple(plugin.events_to_register())
+    except Exception as error:
+        raise HintError(plugin.name, f"events_to_register raised {type(error).__name__}: {error}") from error
+    for event in events:
+        if not isinstance(event, ClusterEventWithHint):
+            raise HintError(plugin.name, f"events_to_register gave {event!r}, which is no ClusterEventWithHint")
+    return events
 
 
 def ask_hints(

@@ -137,7 +137,7 @@ class Framework:
             args = profile.args_of(name)
             try:
                 if entry.args is not None and not isinstance(args, ConfigStruct):
-                    args = entry.args(args or {})
+                    args = entry.args({} if args is None else args)
                 made[name] = entry.factory(args, self)
             except ValueError as error:
                 raise ProfileError(f'initializing plugin "{name}": {error}') from error
