@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 from schedlab.client.effects import Part
 from schedlab.controllers.deployment.controller import DeploymentController
 from schedlab.controllers.framework.controller import ControllerContext
+from schedlab.controllers.garbagecollector import GarbageCollector
 from schedlab.controllers.namespace import NamespaceController
 from schedlab.controllers.replicaset import ReplicaSetController, ReplicationManager
 
@@ -24,6 +25,7 @@ def _namespace(context: ControllerContext) -> Part:
 
 CONTROLLERS: Final[Mapping[str, Constructor]] = {
     "namespace-controller": _namespace,
+    GarbageCollector.name: GarbageCollector,
     ReplicationManager.name: ReplicationManager,
     ReplicaSetController.name: ReplicaSetController,
     DeploymentController.name: DeploymentController,
