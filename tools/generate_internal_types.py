@@ -24,6 +24,8 @@ PACKAGES = {
     "storage": ("kubernetes/pkg/apis/storage", "api/storage/v1"),
     "resource": ("kubernetes/pkg/apis/resource", "api/resource/v1"),
     "batch": ("kubernetes/pkg/apis/batch", "api/batch/v1"),
+    "flowcontrol": ("kubernetes/pkg/apis/flowcontrol", "api/flowcontrol/v1"),
+    "certificates": ("kubernetes/pkg/apis/certificates", "api/certificates/v1"),
 }
 ROOTS = (
     "apps.DaemonSetUpdateStrategy",
@@ -46,6 +48,10 @@ ROOTS = (
     "core.Taint",
     "core.Toleration",
     "core.VolumeNodeAffinity",
+    "certificates.CertificateSigningRequestSpec",
+    "flowcontrol.FlowDistinguisherMethod",
+    "flowcontrol.FlowSchemaSpec",
+    "flowcontrol.PriorityLevelConfigurationSpec",
     "networking.ParentReference",
     "networking.ServiceCIDRSpec",
     "rbac.RoleRef",

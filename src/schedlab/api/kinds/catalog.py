@@ -22,6 +22,7 @@ from schedlab.api.kinds.deviceclass import DEVICE_CLASS
 from schedlab.api.kinds.endpoints import ENDPOINTS
 from schedlab.api.kinds.endpointslice import ENDPOINT_SLICE
 from schedlab.api.kinds.event import EVENT, EVENT_V1
+from schedlab.api.kinds.flowschema import FLOW_SCHEMA
 from schedlab.api.kinds.horizontalpodautoscaler import HORIZONTAL_POD_AUTOSCALER, HORIZONTAL_POD_AUTOSCALER_V1
 from schedlab.api.kinds.ingress import INGRESS
 from schedlab.api.kinds.ingressclass import INGRESS_CLASS
@@ -38,6 +39,7 @@ from schedlab.api.kinds.pod.strategy import POD
 from schedlab.api.kinds.poddisruptionbudget import POD_DISRUPTION_BUDGET
 from schedlab.api.kinds.podtemplate import POD_TEMPLATE
 from schedlab.api.kinds.priorityclass import PRIORITY_CLASS
+from schedlab.api.kinds.prioritylevelconfiguration import PRIORITY_LEVEL_CONFIGURATION
 from schedlab.api.kinds.replicaset import REPLICA_SET
 from schedlab.api.kinds.replicationcontroller import REPLICATION_CONTROLLER
 from schedlab.api.kinds.resourceclaim import RESOURCE_CLAIM, RESOURCE_CLAIM_TEMPLATE
@@ -73,6 +75,7 @@ _STRATEGIES: Final = (
     ENDPOINT_SLICE,
     EVENT,
     EVENT_V1,
+    FLOW_SCHEMA,
     HORIZONTAL_POD_AUTOSCALER,
     HORIZONTAL_POD_AUTOSCALER_V1,
     INGRESS,
@@ -93,6 +96,7 @@ _STRATEGIES: Final = (
     POD_DISRUPTION_BUDGET,
     POD_TEMPLATE,
     PRIORITY_CLASS,
+    PRIORITY_LEVEL_CONFIGURATION,
     REPLICATION_CONTROLLER,
     REPLICA_SET,
     RESOURCE_CLAIM,

@@ -137,6 +137,15 @@ def keep_metadata(new: Object, old: Object) -> None:
         keep(new["metadata"], old["metadata"], key)
 
 
+def keep_all_but_status(new: Object, old: Object, _context: Context) -> None:
+    """Undo a change of anything but the status and who manages which field."""
+    keep_spec(new, old)
+    managed = new["metadata"].get("managedFields")
+    new["metadata"] = dict(old["metadata"])
+    if managed is not None:
+        new["metadata"]["managedFields"] = managed
+
+
 def keep(new: Object, old: Mapping[str, Any], key: str) -> None:
     """Undo a change of one field."""
     if key in old:

@@ -1,6 +1,7 @@
-"""Checks of metav1.Conditions.
+"""Checks of metav1.Conditions and of conditions of older forms.
 
-Mirrors: staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go (ValidateConditions) (v1.36)
+Mirrors: staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go (ValidateConditions),
+pkg/apis/flowcontrol/validation/validation.go (the checks of statuses) (v1.36)
 Differs: nothing.
 """
 
@@ -34,6 +35,20 @@ def validate_conditions(conditions: Sequence[Mapping[str, Any]], path: Path) -> 
             errors.append(field.duplicate(path.index(i).child("type"), kind))
         seen.append(kind)
         errors += _validate_condition(condition, path.index(i))
+    return errors
+
+
+def validate_condition_types(status: Mapping[str, Any], path: Path) -> ErrorList:
+    """Check nothing but that every condition has a type of its own."""
+    errors: ErrorList = []
+    seen: list[str] = []
+    for i, condition in enumerate(status.get("conditions") or ()):
+        own, kind = path.child("conditions").index(i).child("type"), condition.get("type", "")
+        if kind in seen:
+            errors.append(field.duplicate(own, kind))
+        seen.append(kind)
+        if not kind:
+            errors.append(field.required(own))
     return errors
 
 
