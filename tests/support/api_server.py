@@ -1,8 +1,8 @@
 """An API server for tests: in a process of its own (`Process`), or as an ASGI application in this one (`make_app`).
 
-    python -m tests.support.api_server FOLDER
+    python -m tests.support.api_server FOLDER [--controllers]
 
-serves on a free port, writes FOLDER/server.json (url, token, ca, kubeconfig) when it answers, and ends on SIGTERM.
+serves on a free port, with the controllers of a cluster if they are asked for (no scheduler, no kubelet), writes FOLDER/server.json (url, token, ca, kubeconfig) when it answers, and ends on SIGTERM.
 """
 
 import asyncio
@@ -19,12 +19,19 @@ from typing import Any, Self
 
 import uvloop
 
+from schedlab.apimachinery.features import FeatureGates
 from schedlab.apiserver.app import APIServer, Settings
 from schedlab.apiserver.authentication import MASTERS, Authenticator, UserInfo
 from schedlab.apiserver.certificates import Certificates, ensure_certificates
 from schedlab.apiserver.kubeconfig import write_kubeconfig
 from schedlab.apiserver.server import RunningServer
+from schedlab.client.informers import Informers
+from schedlab.client.inprocess import InProcessClient
+from schedlab.cluster.driver import Engine
+from schedlab.cluster.live import LiveDriver
 from schedlab.cluster.wall_clock import WallClock
+from schedlab.controllers.framework.controller import ControllerContext
+from schedlab.controllers.registry import CONTROLLERS
 from schedlab.kernel.clock import Clock
 from schedlab.kernel.randomness import SeededRandom
 from schedlab.registry.bootstrap import bootstrap
@@ -58,14 +65,16 @@ class Address:
 class Process:
     """A server in its own process, for a `with` statement."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, controllers: bool = False) -> None:
         self._folder = folder
+        self._controllers = controllers
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
         facts = self._folder / "server.json"
         facts.unlink(missing_ok=True)
         command = [sys.executable, "-m", "tests.support.api_server", str(self._folder)]
+        command += ["--controllers"] * self._controllers
         with (self._folder / "server.log").open("wb") as log:
             self._process = subprocess.Popen(command, cwd=REPOSITORY, stdout=log, stderr=subprocess.STDOUT)
         deadline = time.monotonic() + _START_S_MAX
@@ -91,14 +100,33 @@ class Process:
         return (self._folder / "server.log").read_text(errors="replace")
 
 
-async def _serve(folder: Path) -> None:
+def _run_controllers(registry: Registry, clock: WallClock) -> LiveDriver:
+    """Run the controllers of a cluster on the loop."""
+    client = InProcessClient(registry, "kube-controller-manager")
+    informers = Informers(client)
+    resources = tuple(registry.resources)
+    features = FeatureGates.default()
+    context = ControllerContext(informers, clock, SeededRandom(time.time_ns()), features, resources)
+    engine = Engine()
+    for make in CONTROLLERS.values():
+        engine.add(make(context), client)
+    driver = LiveDriver(engine, clock)
+    for resource in informers.resources():
+        informers.on_change(resource, lambda _: driver.wake())
+    driver.start()
+    return driver
+
+
+async def _serve(folder: Path, *, controllers: bool) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
     certificates: Certificates = ensure_certificates(folder / "pki", datetime.now(tz=UTC))
     settings = Settings(f"127.0.0.1:{port}", frozenset(("127.0.0.1", "localhost", "::1")))
-    app, _registry = make_app(settings=settings)
+    clock = WallClock()
+    app, registry = make_app(clock, settings)
     server = RunningServer(app, listener, certificates)
     await server.start()
+    driver = _run_controllers(registry, clock) if controllers else None
     url = f"https://127.0.0.1:{port}"
     kubeconfig = folder / "kubeconfig"
     write_kubeconfig(kubeconfig, url, TOKEN, certificates.ca.certificate)
@@ -114,9 +142,14 @@ async def _serve(folder: Path) -> None:
     stopped = asyncio.Event()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(signal_number, stopped.set)
-    await stopped.wait()
+    waiting: list[asyncio.Future[Any]] = [asyncio.ensure_future(stopped.wait())]
+    if driver is not None and driver.failure is not None:
+        waiting.append(driver.failure)
+    done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     await server.stop()
+    for each in done:
+        each.result()
 
 
 if __name__ == "__main__":
-    uvloop.run(_serve(Path(sys.argv[1])))
+    uvloop.run(_serve(Path(sys.argv[1]), controllers="--controllers" in sys.argv[2:]))

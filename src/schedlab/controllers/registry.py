@@ -15,6 +15,7 @@ from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.garbagecollector import GarbageCollector
 from schedlab.controllers.namespace import NamespaceController
 from schedlab.controllers.replicaset import ReplicaSetController, ReplicationManager
+from schedlab.controllers.serviceaccount import ServiceAccountController
 
 Constructor: TypeAlias = Callable[[ControllerContext], Part]
 
@@ -25,6 +26,7 @@ def _namespace(context: ControllerContext) -> Part:
 
 CONTROLLERS: Final[Mapping[str, Constructor]] = {
     "namespace-controller": _namespace,
+    ServiceAccountController.name: ServiceAccountController,
     GarbageCollector.name: GarbageCollector,
     ReplicationManager.name: ReplicationManager,
     ReplicaSetController.name: ReplicaSetController,
