@@ -259,6 +259,7 @@ def _encode_key(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 def write_private(file: Path, content: bytes) -> None:
     """Write a file that only its owner may read, whole or not at all."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial = file.with_name(f".{file.name}.{os.getpid()}")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as stream:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from schedlab.apiserver.certificates import write_private
 from schedlab.kernel.errors import SchedlabError
 
 
@@ -67,12 +68,12 @@ class Home:
         """Return the administrator's token, made on first use."""
         file = self.path / "token"
         if not file.exists():
-            write_private(file, secrets.token_urlsafe(32))
+            write_private(file, secrets.token_urlsafe(32).encode())
         return file.read_text().strip()
 
     def write_cluster(self, facts: dict[str, Any]) -> None:
         """Note where the running simulator listens."""
-        write_private(self.path / "cluster.json", json.dumps(facts, indent=1) + "\n")
+        write_private(self.path / "cluster.json", f"{json.dumps(facts, indent=1)}\n".encode())
 
     def read_cluster(self) -> dict[str, Any]:
         """Return what `write_cluster` noted; raises SchedlabError when no simulator was started."""
@@ -88,13 +89,3 @@ class Home:
                 f"cannot be read: {error}", location=str(file), hint="start the simulator again: schedlab up"
             ) from error
         return facts
-
-
-def write_private(file: Path, text: str) -> None:
-    """Write a file that only its owner may read, whole or not at all."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    partial = file.with_name(f".{file.name}.{os.getpid()}")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as stream:
-        stream.write(text)
-    partial.replace(file)

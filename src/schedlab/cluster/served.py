@@ -13,10 +13,11 @@ import asyncio
 import signal
 import socket
 from datetime import UTC, datetime
+from typing import Final
 
 from schedlab.apiserver.app import APIServer, Settings
 from schedlab.apiserver.authentication import Authenticator, UserInfo
-from schedlab.apiserver.certificates import ensure_certificates
+from schedlab.apiserver.certificates import ensure_certificates, ensure_signing_key
 from schedlab.apiserver.kubeconfig import write_kubeconfig
 from schedlab.apiserver.server import Application, RunningServer
 from schedlab.cluster.cluster import Cluster, ClusterSettings
@@ -25,7 +26,8 @@ from schedlab.cluster.http_caller import HTTPCaller
 from schedlab.cluster.live import LiveDriver
 from schedlab.cluster.wall_clock import WallClock, entropy
 
-ADMINISTRATOR = UserInfo("admin", "admin-uid", ("system:masters",))
+ADMINISTRATOR: Final = UserInfo("admin", "admin-uid", ("system:masters",))
+LOOPBACK_NAMES: Final = frozenset(("127.0.0.1", "localhost", "::1"))
 
 
 class ServedCluster:
@@ -44,7 +46,9 @@ class ServedCluster:
             self.cluster.registry,
             self._clock,
             Authenticator({self.token: ADMINISTRATOR}),
-            Settings(address=self.address),
+            # Only these names lead here: a page whose own name was made to point at this machine gets nothing.
+            Settings(address=self.address, hosts=LOOPBACK_NAMES),
+            signing_key=ensure_signing_key(home.pki),
         )
         self._servers = [RunningServer(server, api, certificates)]
         self._driver = LiveDriver(self.cluster.engine, self._clock)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from schedlab.cluster.home import Home, write_private
+from schedlab.cluster.home import Home
 from schedlab.kernel.errors import SchedlabError
 
 
@@ -70,7 +70,7 @@ def test_missing_cluster_says_how_to_start_one(home: Home) -> None:
 
 def test_damaged_facts_say_where(home: Home) -> None:
     home.prepare()
-    write_private(home.path / "cluster.json", "{")
+    (home.path / "cluster.json").write_text("{")
 
     with pytest.raises(SchedlabError, match="cannot be read") as caught:
         home.read_cluster()
