@@ -73,6 +73,8 @@ class DecisionLog:
         self._stories: dict[str, PodStory] = {}
         self._latest_uid: dict[tuple[str, str], str] = {}
         self._node_names: tuple[str, ...] = ()
+        self._last_names: Sequence[str] = ()
+        self._last_head: CycleRecord | None = None
         self._listeners: list[Callable[[str], None]] = []
 
     def on_change(self, listener: Callable[[str], None]) -> None:
@@ -83,7 +85,8 @@ class DecisionLog:
         """Take a finished scheduling cycle (Observer)."""
         self._share_node_names(record)
         story = self._story(record)
-        attempt = Attempt(pack(record))
+        attempt = Attempt(pack(record, self._last_head))
+        self._last_head = attempt.packed.head
         story.attempts.append(attempt)
         size = attempt.packed.size_bytes + _ATTEMPT_OVERHEAD_BYTES
         story.size_bytes += size
@@ -135,11 +138,12 @@ class DecisionLog:
 
     def _share_node_names(self, record: CycleRecord) -> None:
         """Keep one list of node names for all attempts made on the same nodes."""
-        if record.node_names is not self._node_names:
+        if record.node_names is not self._last_names:
             names = tuple(record.node_names)
             if names != self._node_names:
                 self._node_names = names
-            record.node_names = self._node_names
+            self._last_names = record.node_names
+        record.node_names = self._node_names
 
     def _forget_oldest(self, keep_uid: str) -> None:
         while self.size_bytes > self.bytes_max and len(self._stories) > 1:
