@@ -25,7 +25,7 @@ from schedlab.scheduler.framework.record import BindingRecord, ExtenderCall
 from schedlab.scheduler.framework.status import Code, Status
 from schedlab.scheduler.queue.cluster_events import ASSIGNED_POD_DELETE
 from schedlab.scheduler.runtime.diagnosis import Diagnosis, FitError, NodeToStatusMap
-from schedlab.scheduler.runtime.errors import failure_of, wrapped
+from schedlab.scheduler.runtime.errors import as_status, failure_of, wrapped
 from schedlab.scheduler.runtime.waiting import PodInPreBind
 from schedlab.scheduler.schedule_one import CLEAR_NOMINATION, Failure
 from schedlab.scheduler.work import Job
@@ -178,7 +178,8 @@ class Binding:
 
     def _ask(self, method: Any) -> Any:
         try:
-            return method(self.state, self.pod, self.node)
+            answer = method(self.state, self.pod, self.node)
+            return answer if isinstance(answer, Work) else as_status(answer)
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything; it fails the pod, not the scheduler
             return failure_of(error)
 

@@ -21,7 +21,13 @@ import numpy as np
 
 from schedlab.scheduler.cache.cache import AssumeError
 from schedlab.scheduler.extender import MAX_EXTENDER_PRIORITY
-from schedlab.scheduler.framework.interface import CycleState, ExtenderAnswer, ExtenderRequest, NominatingInfo
+from schedlab.scheduler.framework.interface import (
+    CycleState,
+    ExtenderAnswer,
+    ExtenderRequest,
+    NominatingInfo,
+    StateCopyError,
+)
 from schedlab.scheduler.framework.record import (
     CUSTOM_RESULTS,
     PREEMPTION_RECORD,
@@ -107,7 +113,10 @@ class Attempt:
         self.scheduler.cache.refresh()
         if self.scheduler.observer is not None:
             self.record = self._new_record()
-        outcome = yield from self._algorithm()
+        try:
+            outcome = yield from self._algorithm()
+        except StateCopyError as error:
+            outcome = Failure(Status(Code.ERROR, (), "", str(error)))
         if self.scheduler.metrics is not None:
             self.scheduler.metrics.algorithm(self.scheduler.clock.now_ns() - self.started_ns)
         if isinstance(outcome, Assignment):
@@ -170,7 +179,9 @@ class Attempt:
             diagnosis.pre_filter_message = outcome.status.message
             diagnosis.add_plugin_status(outcome.status)
             return _NOBODY
-        self._hint = self._node_hint()
+        failure = self._find_hint()
+        if failure is not None:
+            return failure
         first = self.pod.pod.status.nominated_node_name or self._hint
         if first:
             feasible = yield from self._try_node(first, diagnosis)
@@ -366,15 +377,19 @@ class Attempt:
 
     # --- Batching ---
 
-    def _node_hint(self) -> str:
+    def _find_hint(self) -> Status | None:
+        """Look for a node to try first; return the error of a plugin that raised when it had to sign the pod."""
         batch = self.framework.batch
         if batch is None:
-            return ""
-        self._signature = batch.sign(self.pod)
-        hint = batch.node_hint(self.state, self.pod, self._signature, self.scheduler.scheduling_cycle)
+            return None
+        signature = batch.sign(self.pod)
+        if isinstance(signature, Status):
+            return signature
+        self._signature = signature
+        self._hint = batch.node_hint(self.state, self.pod, signature, self.scheduler.scheduling_cycle)
         if self.record is not None:
-            self.record.node_hint = hint
-        return hint
+            self.record.node_hint = self._hint
+        return None
 
     def _store_batch(self, chosen: str, others: SortedNodes | None) -> None:
         if self.framework.batch is not None:

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.scheduler.binding import Binding
@@ -36,17 +36,19 @@ from schedlab.scheduler.cache.cache import AssumeError, SchedulerCache
 from schedlab.scheduler.config.load import ConfigError
 from schedlab.scheduler.dra.devices import Devices
 from schedlab.scheduler.event_handlers import NODES, PODS, WAKING_RESOURCES, EventHandlers
-from schedlab.scheduler.events import event_write
+from schedlab.scheduler.events import cut_note, event_write
 from schedlab.scheduler.extender import build_extenders
-from schedlab.scheduler.failure import handle_failure
+from schedlab.scheduler.failure import REASON_ERROR, handle_failure
 from schedlab.scheduler.framework.events import EventResource
+from schedlab.scheduler.framework.pod_status import NewCondition, status_patch
 from schedlab.scheduler.framework.types import PodInfo
 from schedlab.scheduler.plugins.registry import IN_TREE
 from schedlab.scheduler.profile import build_profiles
 from schedlab.scheduler.queue.environment import QueueEnvironment, QueueProfile, QueueSettings
 from schedlab.scheduler.queue.hints import HintError, hint_map_of
 from schedlab.scheduler.queue.scheduling_queue import SchedulingQueue
-from schedlab.scheduler.runtime.framework import Services
+from schedlab.scheduler.queue.sort_keys import guarded
+from schedlab.scheduler.runtime.framework import PLUGIN_FAILED, Services
 from schedlab.scheduler.runtime.waiting import PodsOnTheWay, WaitingPod
 from schedlab.scheduler.schedule_one import Answers, Assignment, Attempt, Cycle, Outcome
 from schedlab.scheduler.work import Job, Outbox
@@ -66,7 +68,9 @@ if TYPE_CHECKING:
         Work,
     )
     from schedlab.scheduler.framework.record import CycleRecord, Observer
+    from schedlab.scheduler.framework.status import Status
     from schedlab.scheduler.metrics import Recorder
+    from schedlab.scheduler.queue.heap import SortKey
     from schedlab.scheduler.queue.queued_pod import QueuedPodInfo
     from schedlab.scheduler.runtime.framework import Framework
 
@@ -174,7 +178,7 @@ class Scheduler:
         first = self.profiles[config.profiles[0].scheduler_name or ""]
         return QueueEnvironment(
             clock=self.clock,
-            sort_key=first.points["queue_sort"][0].sort_key,
+            sort_key=self._sort_key(first.points["queue_sort"][0]),
             profiles=profiles,
             features=self.features,
             settings=QueueSettings(
@@ -182,7 +186,11 @@ class Scheduler:
             ),
             pods=self.pods,
             observer=self.observer,
+            plugin_failed=self._pre_enqueue_failed,
         )
+
+    def _sort_key(self, plugin: Any) -> SortKey:
+        return plugin.sort_key if plugin.name in IN_TREE else guarded(plugin, self._queue_sort_failed)
 
     def extra_plugins(self) -> list[tuple[str, str, tuple[str, ...]]]:
         """Return (scheduler name, plugin, extension points) of the plugins that do not come with the scheduler."""
@@ -303,6 +311,25 @@ class Scheduler:
         else:
             callback()
 
+    # --- Plugins that raise where no cycle is under way ---
+
+    def _pre_enqueue_failed(self, pod: PodInfo, plugin: str, failure: Status) -> None:
+        """Say on the pod why it stays out of the queue; once, as long as the reason stays the same."""
+        message = f'running PreEnqueue plugin "{plugin}": {failure.error}'
+        patch = status_patch(
+            pod.pod, NewCondition("PodScheduled", "False", REASON_ERROR, message), None, self.clock.now_ns()
+        )
+        if patch is not None:
+            controller = pod.pod.spec.scheduler_name
+            note = cut_note(message)
+            self.send_event(pod, None, "Warning", "FailedScheduling", "Scheduling", note, controller)
+            self.outbox.write(patch)
+
+    def _queue_sort_failed(self, pod: PodInfo, plugin: str, failure: Status) -> None:
+        note = cut_note(f'running QueueSort plugin "{plugin}": {failure.error}')
+        controller = pod.pod.spec.scheduler_name
+        self.send_event(pod, None, "Warning", PLUGIN_FAILED, "Scheduling", note, controller)
+
     # --- What cycles, bindings and plugins ask for ---
 
     def unreserve_and_forget(self, framework: Framework, state: CycleState, pod: PodInfo, node_name: str) -> bool:
@@ -322,7 +349,14 @@ class Scheduler:
 
     def start_background(self, plugin: object, state: CycleState, pod: PodInfo, work: Work) -> None:
         """Carry out work that no cycle waits for."""
-        Job(self.outbox, plugin, state, pod, "", lambda _: None).start(work)
+
+        def ended(_: object) -> None:
+            if job.raised is not None:
+                name, framework = getattr(plugin, "name", ""), self.profiles[pod.pod.spec.scheduler_name]
+                framework.report_failure(pod, f'background work of plugin "{name}"', job.raised)
+
+        job = Job(self.outbox, plugin, state, pod, "", ended)
+        job.start(work)
 
     def send_event(
         self,

@@ -20,7 +20,7 @@ from schedlab.client.protocol import Outcome, Write
 from schedlab.scheduler.extender import call_effect, read_answer
 from schedlab.scheduler.framework.interface import ExtenderAnswer, ExtenderRequest, Work
 from schedlab.scheduler.framework.status import Status
-from schedlab.scheduler.runtime.errors import failure_of
+from schedlab.scheduler.runtime.errors import as_status, failure_of
 
 if TYPE_CHECKING:
     from schedlab.kernel.clock import Clock, Timer
@@ -135,6 +135,8 @@ class Job:
         self._outcomes: list[Outcome | None] = []
         self._timer: Timer | None = None
         self._over = False
+        #: What the plugin raised when it was asked to go on; the work is over then.
+        self.raised: Exception | None = None
 
     def start(self, work: Work) -> None:
         """Carry out work from its beginning."""
@@ -176,8 +178,10 @@ class Job:
         outcomes = [outcome for outcome in self._outcomes if outcome is not None]
         try:
             result = self._plugin.resume(self._state, self._pod, self._node_name, self._work, outcomes)
+            result = result if isinstance(result, Work) else as_status(result)
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything; it fails the pod, not the scheduler
             result = failure_of(error)
+            self.raised = error
         if isinstance(result, Work):
             if result is self._work:
                 self._wait()

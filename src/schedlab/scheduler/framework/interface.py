@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+class StateCopyError(Exception):
+    """What a plugin keeps in the cycle state cannot be copied for a dry run."""
+
+
 class CycleState:
     """What plugins keep between the points of one cycle of one pod, under keys of their own.
 
@@ -71,7 +75,11 @@ class CycleState:
         other.skip_filter, other.skip_score = self.skip_filter, self.skip_score
         other.skip_pre_bind, other.skip_post_filter = self.skip_pre_bind, self.skip_post_filter
         other.pods_to_activate = self.pods_to_activate
-        other._values = {key: value.copy() if hasattr(value, "copy") else value for key, value in self._values.items()}
+        for key, value in self._values.items():
+            try:
+                other._values[key] = value.copy() if hasattr(value, "copy") else value
+            except Exception as error:
+                raise StateCopyError(f"copying what is kept under {key!r}: {type(error).__name__}: {error}") from error
         return other
 
 

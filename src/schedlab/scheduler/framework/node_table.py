@@ -26,6 +26,10 @@ EPHEMERAL_INDEX: Final = 2
 ABSENT: Final = -1
 
 
+class ColumnError(Exception):
+    """A column of a plugin that raised when it was told of a change."""
+
+
 class Column(Protocol):
     """Something kept per node row. The table tells it of every change; it never looks for changes itself.
 
@@ -145,24 +149,45 @@ class NodeTable:
         self.taint_sets = Interner()
         self.generation: NDArray[np.int64] = np.zeros(0, np.int64)
         self._columns: dict[object, Column] = {}
+        #: Columns that raised when they were told of a change, with what they raised.
+        self._broken: dict[object, Exception] = {}
         self._clock = 0
 
     def __len__(self) -> int:
         return len(self.infos)
 
     def column(self, key: object, make: Callable[[], C]) -> C:
-        """Return the column of that key, made and filled on first use; from then on the table keeps it current."""
+        """Return the column of that key, made and filled on first use; from then on the table keeps it current.
+
+        A column that raises while it is kept current is dropped, so that it harms nobody else; whoever asks for it next
+        is told, and the time after it is made anew.
+        """
+        if key in self._broken:
+            error = self._broken.pop(key)
+            raise ColumnError(f"column {key!r} could not be kept current: {type(error).__name__}: {error}") from error
         found = self._columns.get(key)
         if found is None:
-            found = self._columns[key] = make()
+            found = make()
             found.reorder(np.full(len(self.infos), ABSENT, np.int64))
             for row, info in enumerate(self.infos):
                 found.set_node(row, info)
+            self._columns[key] = found
         return cast("C", found)
 
     def drop_column(self, key: object) -> None:
         """Forget a column that nobody needs any more."""
         self._columns.pop(key, None)
+        self._broken.pop(key, None)
+
+    def _note_broken(self, key: object, error: Exception) -> None:
+        if isinstance(error, AssertionError):
+            # A bug of ours, not a plugin's.
+            raise error
+        self._broken[key] = error
+
+    def _drop_broken(self) -> None:
+        for key in self._broken:
+            self._columns.pop(key, None)
 
     def label(self, key: str) -> LabelColumn:
         """Return the column of a label key."""
@@ -181,8 +206,13 @@ class NodeTable:
         self.row_of = {name: row for row, name in enumerate(self.names)}
         for attribute, fill in _BASE_COLUMNS:
             setattr(self, attribute, take_rows(getattr(self, attribute), old_rows, fill))
-        for column in self._columns.values():
-            column.reorder(old_rows)
+        for key, column in self._columns.items():
+            try:
+                column.reorder(old_rows)
+            except Exception as error:  # noqa: BLE001 - see `column`
+                self._note_broken(key, error)
+        if self._broken:
+            self._drop_broken()
         for row, info in enumerate(self.infos):
             info.row = row
         for row in np.flatnonzero(old_rows < 0).tolist():
@@ -230,24 +260,39 @@ class NodeTable:
         self.pod_count[row] = len(info.pods)
         self.unschedulable[row] = info.node.spec.unschedulable
         self.taint_set[row] = self.taint_sets.id_of(info.node.spec.taints)
-        for column in self._columns.values():
-            column.set_node(row, info)
+        for key, column in self._columns.items():
+            try:
+                column.set_node(row, info)
+            except Exception as error:  # noqa: BLE001 - see `column`
+                self._note_broken(key, error)
+        if self._broken:
+            self._drop_broken()
         self._touch(row, info)
 
     def add_pod(self, info: NodeInfo, pod: PodInfo) -> None:
         """Count a pod in on the node, in the NodeInfo and in every column."""
         info.add_pod(pod)
         self._change(info, pod, 1)
-        for column in self._columns.values():
-            column.add_pod(info.row, pod)
+        for key, column in self._columns.items():
+            try:
+                column.add_pod(info.row, pod)
+            except Exception as error:  # noqa: BLE001 - see `column`
+                self._note_broken(key, error)
+        if self._broken:
+            self._drop_broken()
 
     def remove_pod(self, info: NodeInfo, pod: PodInfo) -> bool:
         """Count a pod out; False when the node does not hold it."""
         if not info.remove_pod(pod):
             return False
         self._change(info, pod, -1)
-        for column in self._columns.values():
-            column.remove_pod(info.row, pod)
+        for key, column in self._columns.items():
+            try:
+                column.remove_pod(info.row, pod)
+            except Exception as error:  # noqa: BLE001 - see `column`
+                self._note_broken(key, error)
+        if self._broken:
+            self._drop_broken()
         return True
 
     def request_vector(self, request: Resource) -> NDArray[np.int64]:

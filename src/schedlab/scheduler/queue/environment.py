@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from schedlab.kernel.clock import Clock
     from schedlab.scheduler.framework.interface import PreEnqueuePlugin
     from schedlab.scheduler.framework.record import Observer
+    from schedlab.scheduler.framework.status import Status
+    from schedlab.scheduler.framework.types import PodInfo
     from schedlab.scheduler.queue.heap import SortKey
 
+# Gets the pod, the name of the plugin, and what it raised as a status.
+PluginFailed: TypeAlias = Callable[["PodInfo", str, "Status"], None]
 Place: TypeAlias = Literal["active", "backoff", "errorBackoff", "unschedulable", "gated", "inFlight", "gone"]
 
 DEFAULT_INITIAL_BACKOFF_NS: Final = SECOND_NS
@@ -41,12 +45,17 @@ class QueueSettings:
     max_in_unschedulable_ns: int = DEFAULT_MAX_IN_UNSCHEDULABLE_NS
 
 
+def _nobody_hears(_pod: PodInfo, _plugin: str, _status: Status) -> None:
+    """Stand in where nobody asks."""
+
+
 @dataclass(frozen=True, slots=True)
 class QueueEnvironment:
     """Everything around a queue that is not its state; a copy of the queue in a fork gets another one.
 
     sort_key: of the QueueSort plugin. profiles: by scheduler name. pods: the pod lister that tells whether a nominated
-    pod still waits (None: it does). observer: hears of every move.
+    pod still waits (None: it does). observer: hears of every move. plugin_failed: hears of pre_enqueue plugins that
+    raised.
     """
 
     clock: Clock
@@ -56,6 +65,7 @@ class QueueEnvironment:
     settings: QueueSettings = QueueSettings()
     pods: Lister | None = None
     observer: Observer | None = None
+    plugin_failed: PluginFailed = _nobody_hears
 
 
 @dataclass(frozen=True, slots=True)

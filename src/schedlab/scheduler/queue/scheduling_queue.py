@@ -41,6 +41,7 @@ from schedlab.scheduler.queue.in_flight import InFlight, InFlightEvent
 from schedlab.scheduler.queue.nominator import PodNominator
 from schedlab.scheduler.queue.queued_pod import QueuedPodInfo
 from schedlab.scheduler.queue.unschedulable_pods import Group, UnschedulablePods
+from schedlab.scheduler.runtime.errors import as_status, failure_of
 
 if TYPE_CHECKING:
     from schedlab.scheduler.framework.events import ClusterEvent
@@ -333,7 +334,11 @@ class SchedulingQueue:
         plugins = self._profile(queued).pre_enqueue
         gating = queued.gating_plugin
         for plugin in sorted(plugins, key=lambda plugin: plugin.name != gating) if gating else plugins:
-            status = plugin.pre_enqueue(queued.pod)
+            try:
+                status = as_status(plugin.pre_enqueue(queued.pod))
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything; the pod is gated and told
+                status = failure_of(error)
+                self._env.plugin_failed(queued.pod, plugin.name, status)
             if not is_success(status):
                 assert status is not None
                 queued.unschedulable_plugins |= {plugin.name}

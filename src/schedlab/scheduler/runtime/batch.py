@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from schedlab.scheduler.framework.status import Code
+from schedlab.scheduler.framework.status import Code, Status
+from schedlab.scheduler.runtime.errors import as_status, failure_of, wrapped
 
 if TYPE_CHECKING:
     from schedlab.scheduler.framework.interface import CycleState
@@ -56,17 +57,27 @@ class OpportunisticBatch:
             return None
         return tuple(plugins.values())
 
-    def sign(self, pod: PodInfo) -> bytes | None:
-        """Return a text that is equal for interchangeable pods, None when the pod cannot be signed."""
+    def sign(self, pod: PodInfo) -> bytes | Status | None:
+        """Return a text that is equal for interchangeable pods, None when the pod cannot be signed.
+
+        A plugin that raises fails the pod, as at every other point.
+        """
         if self._signers is None:
             return None
         signature: dict[str, Any] = {"schedulerName": pod.pod.spec.scheduler_name}
         for plugin in self._signers:
-            fragments, status = plugin.sign_pod(pod)
-            if status is not None and status.code != Code.SUCCESS:
-                return None
-            signature.update(fragments or ())
-        return orjson.dumps(signature, option=orjson.OPT_SORT_KEYS)
+            try:
+                fragments, status = plugin.sign_pod(pod)
+                status = as_status(status)
+                if status is not None and status.code != Code.SUCCESS:
+                    return None
+                signature.update(fragments or ())
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+                return wrapped(f'running SignPod plugin "{plugin.name}"', failure_of(error), plugin.name)
+        try:
+            return orjson.dumps(signature, option=orjson.OPT_SORT_KEYS)
+        except TypeError as error:
+            return Status(Code.ERROR, (), "", f"running SignPod plugins: {error}")
 
     def node_hint(self, state: CycleState, pod: PodInfo, signature: bytes | None, cycle: int) -> str:
         """Return the node to try first, or ""."""

@@ -5,8 +5,13 @@ Mirrors: fwk.AsStatus(fmt.Errorf("...: %w", err)) throughout pkg/scheduler/frame
 
 from __future__ import annotations
 
+from typing import Final, TypeVar
+
 from schedlab.kernel.errors import InvariantError
 from schedlab.scheduler.framework.status import Code, Status
+
+_SHOWN_MAX: Final = 100
+T = TypeVar("T")
 
 
 def wrapped(prefix: str, status: Status, plugin: str = "") -> Status:
@@ -23,5 +28,30 @@ def failure_of(error: Exception) -> Status:
     """Return the status of a plugin that raised; a broken invariant of ours is not the plugin's and goes on up."""
     if isinstance(error, InvariantError):
         raise error
+    return Status(Code.ERROR, (), "", text_of(error))
+
+
+def text_of(error: Exception) -> str:
+    """Return an exception as one line."""
     text = str(error)
-    return Status(Code.ERROR, (), "", f"{type(error).__name__}: {text}" if text else type(error).__name__)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def as_status(value: object) -> Status | None:
+    """Return what a plugin gave as its status; TypeError when it is none."""
+    return value if value is None else checked(value, Status, "a Status or None")
+
+
+def checked(value: object, kind: type[T], expected: str) -> T:
+    """Return what a plugin gave if it is of the kind, else raise a TypeError that says what was expected."""
+    if isinstance(value, kind):
+        return value
+    raise TypeError(f"a plugin returned {_shown(value)} where {expected} is expected")
+
+
+def _shown(value: object) -> str:
+    """Return a value as text without its address in memory, which differs from run to run."""
+    if type(value).__repr__ is object.__repr__:
+        return f"an instance of {type(value).__name__}"
+    text = repr(value)
+    return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"

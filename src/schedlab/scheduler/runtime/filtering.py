@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from schedlab.scheduler.framework.record import PASSED
-from schedlab.scheduler.framework.status import REASONS, Code, Status
-from schedlab.scheduler.runtime.errors import failure_of, wrapped
+from schedlab.scheduler.framework.status import REASONS, Code, NodeStatuses, Status
+from schedlab.scheduler.runtime.errors import as_status, checked, failure_of, wrapped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -219,7 +219,7 @@ class FilterRun:
                 untouched &= not self._scalar(index, plugin, rows.start, verdicts)
                 continue
             try:
-                found = array_form(self._state, self._pod, self._table, rows)
+                found = _verdicts(array_form(self._state, self._pod, self._table, rows), len(code))
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything; it fails the pod, not the scheduler
                 self._fail_open(verdicts, index, failure_of(error))
                 return verdicts
@@ -299,7 +299,7 @@ class FilterRun:
 
     def _call(self, plugin: Any, state: CycleState, info: NodeInfo) -> Status | None:
         try:
-            status: Status | None = plugin.filter(state, self._pod, info)
+            status = as_status(plugin.filter(state, self._pod, info))
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything; it fails the pod, not the scheduler
             status = failure_of(error)
         if self._tap is not None:
@@ -339,6 +339,13 @@ class FilterRun:
         for at, row in places:
             plugin, status, second = self.with_nominated_pods(self._state, self._table.infos[row])
             verdicts.set(at, plugin, status, second=second)
+
+
+def _verdicts(answer: object, size: int) -> NodeStatuses:
+    found = checked(answer, NodeStatuses, "NodeStatuses")
+    if len(found.code) != size or len(found.reason) != size:
+        raise ValueError(f"a plugin returned {len(found.code)} verdicts for {size} nodes")
+    return found
 
 
 def _next_size(left: int, missing: int, visited: int, found: int) -> int:

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from schedlab.scheduler.config.types import ConfigStruct
+from schedlab.scheduler.events import cut_note
+from schedlab.scheduler.framework.interface import PostFilterResult, PreFilterResult, Work
 from schedlab.scheduler.framework.record import PASSED
 from schedlab.scheduler.framework.status import Code, Status
 from schedlab.scheduler.runtime.batch import OpportunisticBatch
-from schedlab.scheduler.runtime.errors import error_text, failure_of, wrapped
+from schedlab.scheduler.runtime.errors import as_status, checked, error_text, failure_of, wrapped
 from schedlab.scheduler.runtime.filtering import FilterRun
 from schedlab.scheduler.runtime.plugin_lists import ProfileError, expand, needed, score_weights
 from schedlab.scheduler.runtime.scoring import ScoreFailure, Scores, run_pre_score, run_score
@@ -41,16 +43,14 @@ if TYPE_CHECKING:
         Nominator,
         PluginEntry,
         PodInPreBind,
-        PostFilterResult,
-        PreFilterResult,
         WaitingPod,
-        Work,
     )
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
     from schedlab.scheduler.metrics import Recorder
     from schedlab.scheduler.runtime.waiting import PodsOnTheWay
 
+PLUGIN_FAILED: Final = "PluginFailed"
 MAX_PERMIT_WAIT_NS: Final = 15 * 60 * 1_000_000_000
 
 PostFilterAnswer = tuple["PostFilterResult | None", "Status | None"]
@@ -201,7 +201,7 @@ class Framework:
             if plugin.name in state.skip_filter:
                 continue
             try:
-                status = getattr(plugin, method)(state, pod, other, node)
+                status = as_status(getattr(plugin, method)(state, pod, other, node))
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
                 status = failure_of(error)
             if status is not None and status.code != Code.SUCCESS:
@@ -240,6 +240,9 @@ class Framework:
                 name = plugin.name
                 try:
                     more, status = plugin.pre_filter(state, pod, self.table)
+                    status = as_status(status)
+                    if more is not None:
+                        checked(more, PreFilterResult, "a PreFilterResult or None")
                 except Exception as error:  # noqa: BLE001 - a plugin may raise anything
                     more, status = None, failure_of(error)
                 if record is not None:
@@ -325,10 +328,11 @@ class Framework:
         background: Callable[[Any, Work], None],
     ) -> Generator[tuple[ExtenderRequest, ...], tuple[ExtenderAnswer, ...], PostFilterAnswer]:
         try:
-            result, status, work = plugin.post_filter(state, pod, statuses)
+            result, status, work = _post_filtered(plugin.post_filter(state, pod, statuses))
             while work is not None and work.calls:
                 answers = yield work.calls
-                result, status, work = plugin.resume_post_filter(state, pod, statuses, work, answers)
+                answer = plugin.resume_post_filter(state, pod, statuses, work, answers)
+                result, status, work = _post_filtered(answer)
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything
             return None, failure_of(error)
         if work is not None:
@@ -361,7 +365,7 @@ class Framework:
         """Let plugins take what the pod needs; the first that refuses ends it."""
         for plugin in self.reserve_plugins:
             try:
-                status: Status | None = plugin.reserve(state, pod, node_name)
+                status = as_status(plugin.reserve(state, pod, node_name))
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
                 status = failure_of(error)
             if record is not None:
@@ -375,7 +379,10 @@ class Framework:
     def run_unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Let plugins give back what they took, in the reverse order."""
         for plugin in reversed(self.reserve_plugins):
-            plugin.unreserve(state, pod, node_name)
+            try:
+                plugin.unreserve(state, pod, node_name)
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything; the others must still be asked
+                self.report_failure(pod, f'running Unreserve plugin "{plugin.name}"', error)
 
     def run_permit(
         self,
@@ -391,6 +398,8 @@ class Framework:
             name = plugin.name
             try:
                 status, timeout_ns = plugin.permit(state, pod, node_name)
+                status = as_status(status)
+                timeout_ns = checked(timeout_ns, int, "a whole number of ns")
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
                 status, timeout_ns = failure_of(error), 0
             if record is not None:
@@ -417,7 +426,7 @@ class Framework:
         for plugin in self.pre_bind_plugins:
             name = plugin.name
             try:
-                status: Status | None = plugin.pre_bind_pre_flight(state, pod, node_name)
+                status = as_status(plugin.pre_bind_pre_flight(state, pod, node_name))
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
                 status = failure_of(error)
             if status is None or status.code == Code.SUCCESS:
@@ -457,7 +466,24 @@ class Framework:
     def run_post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Tell plugins that the pod is bound."""
         for plugin in self.post_bind_plugins:
-            plugin.post_bind(state, pod, node_name)
+            try:
+                plugin.post_bind(state, pod, node_name)
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything; the pod is bound all the same
+                self.report_failure(pod, f'running PostBind plugin "{plugin.name}"', error)
+
+    def report_failure(self, pod: PodInfo, what: str, error: Exception) -> None:
+        """Tell, by an event about the pod, of a plugin that raised where nothing can be turned down any more."""
+        note = f"{what}: {failure_of(error).error}"
+        self.services.send_event(pod, None, "Warning", PLUGIN_FAILED, "Scheduling", cut_note(note), self.profile_name)
+
+
+def _post_filtered(answer: Any) -> tuple[PostFilterResult | None, Status | None, Work | None]:
+    result, status, work = answer
+    if result is not None:
+        checked(result, PostFilterResult, "a PostFilterResult or None")
+    if work is not None:
+        checked(work, Work, "Work or None")
+    return result, as_status(status), work
 
 
 def _nobody_left(restricting: Sequence[str]) -> Status:

@@ -5,6 +5,7 @@ Mirrors: RunPreScorePlugins and RunScorePlugins of pkg/scheduler/framework/runti
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ import numpy as np
 
 from schedlab.scheduler.framework.status import Code, Status
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
-from schedlab.scheduler.runtime.errors import error_text, failure_of, wrapped
+from schedlab.scheduler.runtime.errors import as_status, error_text, failure_of, wrapped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,7 +56,7 @@ def run_pre_score(
     try:
         for plugin in plugins:
             try:
-                status = plugin.pre_score(state, pod, table, rows)
+                status = as_status(plugin.pre_score(state, pod, table, rows))
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
                 status = failure_of(error)
             if record is not None:
@@ -124,13 +125,14 @@ def _score(
             scores = array_form(state, pod, table, rows)
             if isinstance(scores, Status):
                 return scores
-            out[:] = scores
+            np.copyto(out, scores, casting="same_kind")
             return None
         for at, info in enumerate(infos or [table.infos[row] for row in rows.tolist()]):
             score, status = plugin.score(state, pod, info)
-            if status is not None and status.code != Code.SUCCESS:
-                return status  # type: ignore[no-any-return]
-            out[at] = score
+            failure = as_status(status)
+            if failure is not None and failure.code != Code.SUCCESS:
+                return failure
+            out[at] = operator.index(score)
     except Exception as error:  # noqa: BLE001 - a plugin may raise anything
         return failure_of(error)
     return None
@@ -143,7 +145,7 @@ def _normalize(
     if normalize is None:
         return None
     try:
-        status: Status | None = normalize(state, pod, rows, scores)
+        status = as_status(normalize(state, pod, rows, scores))
     except Exception as error:  # noqa: BLE001 - a plugin may raise anything
         return failure_of(error)
     return None if status is None or status.code == Code.SUCCESS else status
