@@ -16,10 +16,11 @@ from schedlab.apimachinery import field, gojson
 from schedlab.apimachinery.errors import BadRequest, Invalid, new_bad_request, new_invalid
 from schedlab.apimachinery.field import ErrorList
 from schedlab.apimachinery.gvk import GroupKind
+from schedlab.apimachinery.user import User
 from schedlab.apiserver.authentication import UserInfo
 from schedlab.apiserver.request import Request
 from schedlab.apiserver.request_info import Query, to_bool
-from schedlab.registry.request import DeleteOptions, User, WriteOptions
+from schedlab.registry.request import DeleteOptions, WriteOptions
 
 _INT64_MIN: Final = -(2**63)
 _INT64_MAX: Final = 2**63 - 1
@@ -135,7 +136,7 @@ def read_write_options(request: Request, kind: str, *, apply: bool = False) -> W
         dry_run=bool(dry_run),
         force=to_bool(force[0]) if force else False,
         field_validation="Strict" if validation == "Strict" else "Ignore" if validation == "Ignore" else "Warn",
-        user=User(user.name, user.groups, user.uid),
+        user=User(user.name, user.groups, user.uid, user.extra),
         warnings=request.warnings,
     )
 
@@ -196,7 +197,7 @@ def to_delete_options(options: Mapping[str, Any], user: UserInfo) -> DeleteOptio
         propagation_policy=policy,
         orphan_dependents=orphan,
         dry_run=bool(dry_run),
-        user=User(user.name, user.groups, user.uid),
+        user=User(user.name, user.groups, user.uid, user.extra),
     )
 
 

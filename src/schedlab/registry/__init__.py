@@ -18,6 +18,7 @@ fields belongs to `api`, the wire to `apiserver`.
 up. Subresources `status` and their like go through `update` and `patch`.
 """
 
+from schedlab.apimachinery.user import User
 from schedlab.registry.bootstrap import bootstrap
 from schedlab.registry.registry import Registry
 from schedlab.registry.request import (
@@ -28,7 +29,6 @@ from schedlab.registry.request import (
     Deletion,
     ListOptions,
     ObjectList,
-    User,
     WriteOptions,
     Written,
 )

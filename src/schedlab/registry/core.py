@@ -47,7 +47,7 @@ class Core:
         return time.format_time(self.clock.now_ns())
 
     def context(self, options: WriteOptions) -> Context:
-        return Context(self.features, self.now(), options.warnings)
+        return Context(self.features, self.now(), options.warnings, options.user)
 
     def find(self, resource: str, namespace: str, name: str) -> StoredObject | None:
         """Return an object, or None."""

@@ -18,17 +18,9 @@ from schedlab.apimachinery.errors import Status
 from schedlab.apimachinery.field_selectors import FieldSelector
 from schedlab.apimachinery.selectors import Selector
 from schedlab.apimachinery.strict import Directive
+from schedlab.apimachinery.user import NOBODY, User
 
 Propagation: TypeAlias = Literal["Orphan", "Background", "Foreground"]
-
-
-@dataclass(frozen=True, slots=True)
-class User:
-    """Who asks."""
-
-    name: str = ""
-    groups: tuple[str, ...] = ()
-    uid: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +33,7 @@ class WriteOptions:
     #: Apply only: take over fields that belong to others.
     force: bool = False
     field_validation: Directive = "Ignore"
-    user: User = User()
+    user: User = NOBODY
     #: The registry adds what the client should be warned of.
     warnings: list[str] = field(default_factory=list)
 
@@ -61,7 +53,7 @@ class DeleteOptions:
     propagation_policy: str | None = None
     orphan_dependents: bool | None = None
     dry_run: bool = False
-    user: User = User()
+    user: User = NOBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

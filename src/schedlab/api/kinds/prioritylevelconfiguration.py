@@ -35,7 +35,8 @@ def _default(level: Object, _context: Context) -> None:
     spec = level["spec"]
     limited, exempt = spec.get("limited"), spec.get("exempt")
     if limited is not None:
-        limited.setdefault("nominalConcurrencyShares", 30)
+        if limited.get("nominalConcurrencyShares") is None:
+            limited["nominalConcurrencyShares"] = 30
         limited.setdefault("lendablePercent", 0)
         queuing = limited["limitResponse"].get("queuing")
         if queuing is not None:

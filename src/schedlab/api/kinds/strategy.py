@@ -17,6 +17,7 @@ from schedlab.api.object import Object, StoredObject
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.apimachinery.field import ErrorList
 from schedlab.apimachinery.field_selectors import DEFAULT_FIELD_LABELS, FieldLabels
+from schedlab.apimachinery.user import NOBODY, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class Context:
     now: str
     #: Texts for the client that are no errors.
     warnings: list[str] = field(default_factory=list)
+    #: Who asks.
+    user: User = NOBODY
 
 
 Default: TypeAlias = Callable[[Object, Context], None]

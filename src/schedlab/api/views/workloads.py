@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from schedlab.api.views.meta import LabelSelector, ObjectMeta, View
 
-
 #: A number, or a percentage as text.
 IntOrPercent = int | str
 

@@ -14,8 +14,8 @@ from schedlab.api.object import Object
 from schedlab.kernel.errors import SchedlabError
 
 if TYPE_CHECKING:
+    from schedlab.apimachinery.user import User
     from schedlab.registry.core import Core
-    from schedlab.registry.request import User
     from schedlab.registry.resource import Resource
 
 Operation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE"]
