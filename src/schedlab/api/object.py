@@ -121,6 +121,11 @@ class StoredObject:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     @property
+    def body(self) -> bytes:
+        """What is neither type nor metadata, encoded; to be compared only."""
+        return self._body
+
+    @property
     def view(self) -> Any:
         """The typed view of the kind."""
         if self._view is None:

@@ -6,117 +6,45 @@ Differs: nothing is copied per cycle; the cache's NodeInfos are the snapshot, si
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
-import msgspec
-import orjson
 from msgspec.structs import replace
 
-from schedlab.api.rules.ports import HostPort, conflicts, host_ports
-from schedlab.api.rules.requests import NonZeroRequest, non_zero_request, pod_requests
-from schedlab.api.rules.resource_names import is_scalar_resource
+from schedlab.api.rules.ports import HostPort, conflicts
+from schedlab.api.rules.requests import NonZeroRequest
 from schedlab.api.rules.volumes import claim_name
-from schedlab.apimachinery.quantity import parse_milli, parse_value
-from schedlab.apimachinery.selectors import Selector, selector_from_view
+from schedlab.scheduler.framework.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resource
+from schedlab.scheduler.framework.helpers.lazy import lazy
+from schedlab.scheduler.framework.pod_facts import AffinityTerm, asks_the_same, facts_of
 
 if TYPE_CHECKING:
     from schedlab.api.object import StoredObject
-    from schedlab.api.views.core import Node, Pod, PodAffinityTerm, WeightedPodAffinityTerm
+    from schedlab.api.views.core import Node, Pod
 
-CPU: Final = "cpu"
-MEMORY: Final = "memory"
-EPHEMERAL_STORAGE: Final = "ephemeral-storage"
-PODS: Final = "pods"
+__all__ = [
+    "CPU",
+    "EPHEMERAL_STORAGE",
+    "MAX_NODE_SCORE",
+    "MEMORY",
+    "PODS",
+    "AffinityTerm",
+    "HostPorts",
+    "ImageState",
+    "NodeInfo",
+    "PodInfo",
+    "Resource",
+]
 
 MAX_NODE_SCORE: Final = 100
-
-
-@dataclass(slots=True)
-class Resource:
-    """Amounts: cpu in milli, all else in units (bytes, counts); `scalar` holds extended and other resources."""
-
-    milli_cpu: int = 0
-    memory: int = 0
-    ephemeral_storage: int = 0
-    allowed_pod_number: int = 0
-    scalar: dict[str, int] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, amounts: Mapping[str, int]) -> Resource:
-        """Return amounts by name (cpu in milli) as a Resource; names the scheduler does not count are left out."""
-        rest = {name: amount for name, amount in amounts.items() if is_scalar_resource(name)}
-        return cls(
-            amounts.get(CPU, 0),
-            amounts.get(MEMORY, 0),
-            amounts.get(EPHEMERAL_STORAGE, 0),
-            amounts.get(PODS, 0),
-            rest,
-        )
-
-    @classmethod
-    def of_list(cls, quantities: Mapping[str, str]) -> Resource:
-        """Return a wire resource list as a Resource."""
-        return cls.of({k: parse_milli(v) if k == CPU else parse_value(v) for k, v in quantities.items()})
-
-    def add(self, other: Resource, sign: int = 1) -> None:
-        """Add (or with sign -1 take away) the amounts of a pod; the pod number is left alone."""
-        self.milli_cpu += sign * other.milli_cpu
-        self.memory += sign * other.memory
-        self.ephemeral_storage += sign * other.ephemeral_storage
-        for name, amount in other.scalar.items():
-            self.scalar[name] = self.scalar.get(name, 0) + sign * amount
-
-    def copy(self) -> Resource:
-        """Return an independent copy."""
-        return Resource(self.milli_cpu, self.memory, self.ephemeral_storage, self.allowed_pod_number, dict(self.scalar))
-
-
-@dataclass(frozen=True, slots=True)
-class AffinityTerm:
-    """A pod affinity term, parsed; `namespaces` are explicit ones, the selector picks more by their labels."""
-
-    namespaces: tuple[str, ...]
-    selector: Selector
-    topology_key: str
-    namespace_selector: Selector
-    weight: int = 0
-
-    def matches(self, pod: PodInfo, namespace_labels: Mapping[str, str] | None) -> bool:
-        """Whether `pod` is one the term speaks of; labels of the pod's namespace, None when it is unknown."""
-        if pod.namespace in self.namespaces or self.namespace_selector.matches(namespace_labels or {}):
-            return self.selector.matches(pod.labels)
-        return False
-
-
-def _term(namespace: str, term: PodAffinityTerm, weight: int = 0) -> AffinityTerm:
-    names = tuple(term.namespaces)
-    if not names and term.namespace_selector is None:
-        names = (namespace,)
-    return AffinityTerm(
-        names,
-        selector_from_view(term.label_selector),
-        term.topology_key,
-        selector_from_view(term.namespace_selector),
-        weight,
-    )
-
-
-def _terms(namespace: str, terms: Iterable[PodAffinityTerm]) -> tuple[AffinityTerm, ...]:
-    return tuple(_term(namespace, term) for term in terms)
-
-
-def _weighted(namespace: str, terms: Iterable[WeightedPodAffinityTerm]) -> tuple[AffinityTerm, ...]:
-    return tuple(_term(namespace, term.pod_affinity_term, term.weight) for term in terms)
 
 
 class PodInfo:
     """A pod with everything parsed that scheduling asks for more than once. Immutable: a changed pod is a new PodInfo.
 
     `pod` is the typed view; `stored` the object it came from (its `raw` holds every field), None for pods made up
-    in tests and forks. Expensive parts are computed on first use.
+    in tests and forks. `facts` are computed on first use and shared by pods that have them in common.
     """
 
     def __init__(self, pod: Pod, stored: StoredObject | None = None) -> None:
@@ -129,6 +57,7 @@ class PodInfo:
         self.key = f"{meta.namespace}/{meta.name}"
         self.labels = meta.labels
         self.priority = pod.spec.priority or 0
+        self.facts = facts_of(pod, stored)
 
     def __repr__(self) -> str:
         return f"PodInfo({self.key})"
@@ -140,112 +69,76 @@ class PodInfo:
         other.pod = replace(self.pod, spec=replace(self.pod.spec, node_name=node_name))
         return other
 
-    def reuse(self, earlier: PodInfo) -> None:
+    def reuse(self, earlier: PodInfo) -> bool:
         """Take over what was computed of an earlier state of the pod, if that is the same in all that counts."""
         mine, theirs = self.pod, earlier.pod
-        if mine.spec == theirs.spec and mine.metadata.labels == theirs.metadata.labels:
-            before, now = theirs.status, mine.status
-            if (
-                now.container_statuses == before.container_statuses
-                and now.init_container_statuses == before.init_container_statuses
-                and now.allocated_resources == before.allocated_resources
-                and now.resources == before.resources
-            ):
-                self.__dict__ = {**earlier.__dict__, **self.__dict__}
+        if mine.spec != theirs.spec or mine.metadata.labels != theirs.metadata.labels:
+            return False
+        if not asks_the_same(mine, theirs):
+            return False
+        self.facts = earlier.facts
+        return True
 
-    @cached_property
+    @property
     def requests(self) -> dict[str, int]:
         """What the pod asks of a node, by resource name; cpu in milli."""
-        return pod_requests(self.pod)
+        return self.facts.requests
 
-    @cached_property
+    @property
     def request(self) -> Resource:
         """The same as a Resource."""
-        return Resource.of(self.requests)
+        return self.facts.request
 
-    @cached_property
+    @property
     def non_zero_request(self) -> NonZeroRequest:
         """(milli cpu, memory) with upstream's defaults for containers that ask for nothing; used by scoring."""
-        return non_zero_request(self.pod)
+        return self.facts.non_zero_request
 
-    @cached_property
+    @property
     def required_affinity_terms(self) -> tuple[AffinityTerm, ...]:
         """Required pod affinity, parsed."""
-        affinity = self.pod.spec.affinity and self.pod.spec.affinity.pod_affinity
-        return _terms(self.namespace, affinity.required_during_scheduling_ignored_during_execution) if affinity else ()
+        return self.facts.required_affinity_terms
 
-    @cached_property
+    @property
     def required_anti_affinity_terms(self) -> tuple[AffinityTerm, ...]:
         """Required pod anti-affinity, parsed."""
-        anti = self.pod.spec.affinity and self.pod.spec.affinity.pod_anti_affinity
-        return _terms(self.namespace, anti.required_during_scheduling_ignored_during_execution) if anti else ()
+        return self.facts.required_anti_affinity_terms
 
-    @cached_property
+    @property
     def preferred_affinity_terms(self) -> tuple[AffinityTerm, ...]:
         """Preferred pod affinity, parsed, with weights."""
-        affinity = self.pod.spec.affinity and self.pod.spec.affinity.pod_affinity
-        return (
-            _weighted(self.namespace, affinity.preferred_during_scheduling_ignored_during_execution) if affinity else ()
-        )
+        return self.facts.preferred_affinity_terms
 
-    @cached_property
+    @property
     def preferred_anti_affinity_terms(self) -> tuple[AffinityTerm, ...]:
         """Preferred pod anti-affinity, parsed, with weights."""
-        anti = self.pod.spec.affinity and self.pod.spec.affinity.pod_anti_affinity
-        return _weighted(self.namespace, anti.preferred_during_scheduling_ignored_during_execution) if anti else ()
+        return self.facts.preferred_anti_affinity_terms
 
-    @cached_property
+    @property
     def has_affinity(self) -> bool:
         """Whether the pod has any pod affinity or anti-affinity (upstream's PodsWithAffinity)."""
-        affinity = self.pod.spec.affinity
-        return affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None)
+        return self.facts.has_affinity
 
-    @cached_property
+    @property
     def host_ports(self) -> tuple[HostPort, ...]:
         """What the pod takes on its node."""
-        return host_ports(self.pod)
+        return self.facts.host_ports
 
-    @cached_property
+    @lazy
     def claim_keys(self) -> tuple[str, ...]:
         """namespace/name of the persistent volume claims the pod mounts, those made for ephemeral volumes included."""
         names = (claim_name(self.pod, volume) for volume in self.pod.spec.volumes)
         return tuple(f"{self.namespace}/{name}" for name in names if name is not None)
 
-    @cached_property
+    @property
     def named_claim_keys(self) -> tuple[str, ...]:
         """namespace/name of the persistent volume claims the pod names itself."""
-        sources = (volume.persistent_volume_claim for volume in self.pod.spec.volumes)
-        return tuple(f"{self.namespace}/{source.claim_name}" for source in sources if source is not None)
+        return self.facts.named_claim_keys
 
-    @cached_property
+    @property
     def volume_sources(self) -> tuple[str, ...]:
         """The sources of all volumes but config maps and secrets, as JSON, in an order of their own."""
-        if not self.pod.spec.volumes:
-            return ()
-        # The typed view leaves out sources that do not constrain scheduling; pods without a stored object have no others.
-        sources: Iterable[dict[str, Any]] = (
-            (msgspec.to_builtins(volume) for volume in self.pod.spec.volumes)
-            if self.stored is None
-            else msgspec.json.decode(self.stored.json(), type=_WithVolumes).spec.volumes
-        )
-        texts = []
-        for source in sources:
-            source.pop("name", None)
-            if "configMap" not in source and "secret" not in source:
-                texts.append(orjson.dumps(source, option=orjson.OPT_SORT_KEYS).decode())
-        return tuple(sorted(texts))
-
-
-class _Volumes(msgspec.Struct):
-    """spec of a pod, of which only the volumes are decoded, with every field."""
-
-    volumes: list[dict[str, Any]] = []
-
-
-class _WithVolumes(msgspec.Struct):
-    """A pod, of which only the volumes are decoded."""
-
-    spec: _Volumes
+        return self.facts.volume_sources
 
 
 class HostPorts:
