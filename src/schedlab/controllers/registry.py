@@ -10,12 +10,16 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from schedlab.client.effects import Part
+from schedlab.controllers.daemonset.controller import DaemonSetsController
 from schedlab.controllers.deployment.controller import DeploymentController
 from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.garbagecollector import GarbageCollector
 from schedlab.controllers.namespace import NamespaceController
+from schedlab.controllers.pv_protection import PVProtectionController
+from schedlab.controllers.pvc_protection import PVCProtectionController
 from schedlab.controllers.replicaset import ReplicaSetController, ReplicationManager
 from schedlab.controllers.serviceaccount import ServiceAccountController
+from schedlab.controllers.vac_protection import VACProtectionController
 
 Constructor: TypeAlias = Callable[[ControllerContext], Part]
 
@@ -29,6 +33,10 @@ CONTROLLERS: Final[Mapping[str, Constructor]] = {
     ServiceAccountController.name: ServiceAccountController,
     GarbageCollector.name: GarbageCollector,
     ReplicationManager.name: ReplicationManager,
+    DaemonSetsController.name: DaemonSetsController,
     ReplicaSetController.name: ReplicaSetController,
     DeploymentController.name: DeploymentController,
+    PVCProtectionController.name: PVCProtectionController,
+    PVProtectionController.name: PVProtectionController,
+    VACProtectionController.name: VACProtectionController,
 }

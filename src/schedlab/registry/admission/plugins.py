@@ -12,8 +12,15 @@ from schedlab.registry.admission.default_toleration_seconds import DEFAULT_TOLER
 from schedlab.registry.admission.namespace_lifecycle import NAMESPACE_LIFECYCLE
 from schedlab.registry.admission.pod_topology_labels import POD_TOPOLOGY_LABELS
 from schedlab.registry.admission.priority import PRIORITY
+from schedlab.registry.admission.storage_object_in_use_protection import STORAGE_OBJECT_IN_USE_PROTECTION
 
-KNOWN: Final = (NAMESPACE_LIFECYCLE, PRIORITY, DEFAULT_TOLERATION_SECONDS, POD_TOPOLOGY_LABELS)
+KNOWN: Final = (
+    NAMESPACE_LIFECYCLE,
+    PRIORITY,
+    DEFAULT_TOLERATION_SECONDS,
+    STORAGE_OBJECT_IN_USE_PROTECTION,
+    POD_TOPOLOGY_LABELS,
+)
 
 #: What kube-apiserver switches on by itself.
 DEFAULT_NAMES: Final = tuple(plugin.name for plugin in KNOWN)
