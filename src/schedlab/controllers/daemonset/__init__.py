@@ -1,0 +1,1 @@
+"""The DaemonSet controller: one pod for each node that should have one."""
