@@ -70,7 +70,7 @@ def test_a_pod_keeps_its_facts_on_its_way_to_a_node() -> None:
     ],
     ids=["given what it asks for", "nothing known", "given more", "pod level", "resize is impossible"],
 )
-def test_a_status_counts_only_if_it_says_something_else_than_the_spec(status: dict[str, Any], kept: bool) -> None:
+def test_a_status_counts_only_if_it_says_something_else_than_the_spec(status: dict[str, Any], *, kept: bool) -> None:
     before, after = pod(node="n"), pod(node="n", status=status)
     expected = PodInfo(after.pod).requests
 
