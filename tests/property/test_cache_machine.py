@@ -85,6 +85,12 @@ class CacheMachine(RuleBasedStateMachine):
         self.cache.update_pod(pod.obj())
         return pod
 
+    @rule(target=pods, pod=consumes(pods), phase=st.sampled_from(("Pending", "Running")))
+    def renew_pod(self, pod: Any, phase: str) -> Any:
+        """A change of the status that asks for the same."""
+        self.cache.update_pod(pod.phase(phase).obj())
+        return pod
+
     @rule(pod=consumes(pods))
     def remove_pod(self, pod: Any) -> None:
         self.cache.remove_pod(pod.obj())

@@ -115,7 +115,6 @@ class SchedulerCache:
         if known is None:
             self._add(pod)
         elif pod.uid in self._assumed:
-            pod.reuse(known)
             self._replace(known, pod)
         else:
             raise InvariantError(f"pod {pod.uid}({pod.key}) was already in added state")
@@ -191,8 +190,25 @@ class SchedulerCache:
 
     def _replace(self, old: PodInfo, new: PodInfo) -> None:
         # Taken out and put back even on the same node: a node's order of pods can be seen in preemption.
-        self._remove(old)
-        self._add(new)
+        if not self._replace_alike(old, new):
+            self._remove(old)
+            self._add(new)
+
+    def _replace_alike(self, old: PodInfo, new: PodInfo) -> bool:
+        """Replace a pod by a state that asks for the same on the same node; False when it does not."""
+        before, after = old.pod, new.pod
+        info = self._infos.get(after.spec.node_name)
+        if info is None or info.row < 0 or not new.reuse(old):
+            return False
+        if before.metadata.deletion_timestamp != after.metadata.deletion_timestamp or old.priority != new.priority:
+            return False
+        if not self.table.replace_pod(info, old, new):
+            raise InvariantError(f"pod {old.key} is not on node {info.name}", f"cache holds it as {old!r}")
+        self._touched[info.name] = None
+        del self._pods[old.uid]
+        self._pods[new.uid] = new
+        self._assumed.pop(new.uid, None)
+        return True
 
     # --- Cycles ---
 

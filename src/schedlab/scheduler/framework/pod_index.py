@@ -192,6 +192,9 @@ class PodGroups(ABC, Generic[G]):
         groups = self._on_node.get(name, {}).pop(pod.uid, ())
         self._change_all({pod.uid: groups}, name, -1, row)
 
+    def replace_pod(self, row: int, old: PodInfo, new: PodInfo) -> None:
+        """See Column: a pod with the same facts and labels is in the same groups."""
+
     def _nodes_copy(self) -> dict[str, dict[str, tuple[G, ...]]]:
         return {name: dict(pods) for name, pods in self._on_node.items()}
 

@@ -248,9 +248,20 @@ class NodeInfo:
         found = _swap_remove(self.pods, pod.uid)
         if found is None:
             return False
-        _swap_remove(self.pods_with_affinity, pod.uid)
-        _swap_remove(self.pods_with_required_anti_affinity, pod.uid)
+        if self.pods_with_affinity:
+            _swap_remove(self.pods_with_affinity, pod.uid)
+            _swap_remove(self.pods_with_required_anti_affinity, pod.uid)
         self._change(found, -1)
+        return True
+
+    def replace_pod(self, pod: PodInfo) -> bool:
+        """Put a new state of a pod in, which asks for the same; False when the pod is not here."""
+        if _swap_remove(self.pods, pod.uid) is None:
+            return False
+        self.pods.append(pod)
+        for some in (self.pods_with_affinity, self.pods_with_required_anti_affinity):
+            if some and _swap_remove(some, pod.uid) is not None:
+                some.append(pod)
         return True
 
     def _change(self, pod: PodInfo, sign: int) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from schedlab.kernel.errors import InvariantError
 from schedlab.scheduler.cache.cache import AssumeError, SchedulerCache
+from schedlab.scheduler.framework.preemption.placed_pods import PlacedPods
 from schedlab.testing.builders import NodeBuilder, make_cache, make_node, make_pod
 
 
@@ -48,6 +49,22 @@ class TestPods:
         assert not cache.is_assumed(pod.uid)
         assert bound.requests is requests
         assert cache.table.requested[0, 0] == 1000
+        check(cache)
+
+    @pytest.mark.parametrize("changed", [False, True], ids=["alike", "asking for more"])
+    def test_renewed_pod_goes_to_the_end_of_its_node(self, *, changed: bool) -> None:
+        """Whether or not a pod asks for the same as before, the order of the others is that of a swap removal."""
+        cache = make_cache(node("a"), pods=[make_pod(name).node("a").req(cpu="1") for name in "pqrs"])
+        placed = PlacedPods.of(cache.table)
+        renewed = make_pod("q").node("a").req(cpu="2" if changed else "1").phase("Running")
+
+        cache.update_pod(renewed.start_time("2026-01-01T00:00:00Z").obj())
+
+        assert pods_on(cache, "a") == ["p", "s", "r", "q"]
+        assert cache.table.requested[0].tolist() == [5000 if changed else 4000]
+        slot = next(slot for slot, pod in enumerate(placed.pods) if pod.name == "q")
+        assert placed.pods[slot].pod.status.phase == "Running"
+        assert placed.start[slot] == 1_767_225_600_000_000_000
         check(cache)
 
     def test_assumed_pod_may_turn_up_on_another_node(self) -> None:

@@ -90,6 +90,16 @@ class PlacedPods:
             del there[pod.uid]
             self._drop(pod.uid)
 
+    def replace_pod(self, row: int, old: PodInfo, new: PodInfo) -> None:  # noqa: ARG002 - see Column
+        """See Column."""
+        slot = self._slot_of.get(new.uid)
+        if slot is None:
+            return
+        self.pods[slot] = new
+        start = start_ns(new)
+        self._numbers[1, slot] = new.priority
+        self._numbers[2, slot] = NOT_STARTED if start is None else start
+
     def copy(self, table: NodeTable) -> PlacedPods:
         """See Column."""
         other = PlacedPods(table)
