@@ -24,6 +24,7 @@ from schedlab.apiserver.app import APIServer, Settings
 from schedlab.apiserver.authentication import MASTERS, Authenticator, UserInfo
 from schedlab.apiserver.certificates import Certificates, ensure_certificates
 from schedlab.apiserver.kubeconfig import write_kubeconfig
+from schedlab.apiserver.policy.bootstrap import bootstrap_access
 from schedlab.apiserver.server import RunningServer
 from schedlab.client.informers import Informers
 from schedlab.client.inprocess import InProcessClient
@@ -49,6 +50,7 @@ def make_app(clock: Clock | None = None, settings: Settings | None = None) -> tu
     chosen = WallClock() if clock is None else clock
     registry = Registry(Store(), chosen, SeededRandom(time.time_ns()))
     bootstrap(registry)
+    bootstrap_access(registry)
     return APIServer(registry, chosen, Authenticator({TOKEN: ADMIN}), settings), registry
 
 
@@ -100,13 +102,13 @@ class Process:
         return (self._folder / "server.log").read_text(errors="replace")
 
 
-def _run_controllers(registry: Registry, clock: WallClock) -> LiveDriver:
+def _run_controllers(registry: Registry, clock: WallClock, root_ca: str) -> LiveDriver:
     """Run the controllers of a cluster on the loop."""
     client = InProcessClient(registry, "kube-controller-manager")
     informers = Informers(client)
     resources = tuple(registry.resources)
     features = FeatureGates.default()
-    context = ControllerContext(informers, clock, SeededRandom(time.time_ns()), features, resources)
+    context = ControllerContext(informers, clock, SeededRandom(time.time_ns()), features, resources, root_ca)
     engine = Engine()
     for make in CONTROLLERS.values():
         engine.add(make(context), client)
@@ -126,7 +128,8 @@ async def _serve(folder: Path, *, controllers: bool) -> None:
     app, registry = make_app(clock, settings)
     server = RunningServer(app, listener, certificates)
     await server.start()
-    driver = _run_controllers(registry, clock) if controllers else None
+    root_ca = certificates.ca.certificate.read_text(encoding="utf-8")
+    driver = _run_controllers(registry, clock, root_ca) if controllers else None
     url = f"https://127.0.0.1:{port}"
     kubeconfig = folder / "kubeconfig"
     write_kubeconfig(kubeconfig, url, TOKEN, certificates.ca.certificate)

@@ -37,15 +37,17 @@ from schedlab.apiserver.answers import (
     error_answer,
 )
 from schedlab.apiserver.authentication import Authenticator, read_impersonation
-from schedlab.apiserver.authorization import Authorizer, BasicAuthorizer
+from schedlab.apiserver.authorization import Authorizer, MastersFirst
 from schedlab.apiserver.components import COMPONENTS, ComponentHandlers
 from schedlab.apiserver.containers import LogSource
 from schedlab.apiserver.discovery import Discovery
 from schedlab.apiserver.durability import storage_works
 from schedlab.apiserver.endpoints import Endpoints
+from schedlab.apiserver.escalation import EscalationCheck
 from schedlab.apiserver.health import Health
 from schedlab.apiserver.metrics import ServerMetrics
 from schedlab.apiserver.negotiation import PLAIN
+from schedlab.apiserver.rbac import Access, RBACAuthorizer
 from schedlab.apiserver.reading import ReadHandlers
 from schedlab.apiserver.request import ClientGone, Request
 from schedlab.apiserver.request_info import RequestInfo
@@ -121,7 +123,9 @@ class APIServer:
         self._clock = clock
         accounts = ServiceAccountTokens(registry, clock, signing_key)
         self._authenticator = authenticator.knowing(accounts.authenticate)
-        self._authorizer: Authorizer = BasicAuthorizer() if authorizer is None else authorizer
+        access = Access(registry)
+        self._authorizer: Authorizer = MastersFirst(RBACAuthorizer(access)) if authorizer is None else authorizer
+        registry.admit(EscalationCheck(access, self._authorizer).plugin())
         served = [*registry.served]
         served += [unstored(name) for name in (*REVIEWS, BINDINGS, COMPONENTS)]
         self._router = Router(served)

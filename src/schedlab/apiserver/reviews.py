@@ -136,8 +136,10 @@ class ReviewHandlers:
         namespace = review["spec"].get("namespace", "")
         if not namespace:
             raise new_bad_request("no namespace on request")
-        resources, paths = self._authorizer.rules(user, namespace)
-        status = {"resourceRules": list(resources), "nonResourceRules": list(paths), "incomplete": False}
+        rules = self._authorizer.rules(user, namespace)
+        status = {"resourceRules": list(rules.resources), "nonResourceRules": list(rules.paths), "incomplete": False}
+        if rules.error:
+            status["evaluationError"] = rules.error
         return {"metadata": {}, "spec": {}, "status": status}
 
 

@@ -40,6 +40,7 @@ POLL_S: Final = 0.02
 _REQUEST_LINE: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+(?= \S+ HTTP/1\.[01]\r\n)")
 #: A method that the parser knows and no route has: it stands for all that the parser does not know.
 _KNOWN_METHOD: Final = b"TRACE"
+_PARSED_METHODS: Final = frozenset(b"GET HEAD POST PUT PATCH DELETE OPTIONS CONNECT TRACE".split())
 
 
 class Connection:
@@ -85,9 +86,11 @@ class HTTPProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer what the parser refuses; an unknown method is no malformed request and goes on to the application."""
-        method = _REQUEST_LINE.match(self._first_data)
+        # What stands before it in the same piece, the body of the last request, the parser has had.
+        lines = _REQUEST_LINE.finditer(self._first_data)
+        method = next((line for line in lines if line[0] not in _PARSED_METHODS), None)
         # A parser that has come as far as the URL knew the method.
-        if method is None or method[0] == _KNOWN_METHOD or self.url:
+        if method is None or self.url:
             super().send_400_response(msg)
             return
         rest = self._first_data[method.end() :]

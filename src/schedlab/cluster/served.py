@@ -19,6 +19,7 @@ from schedlab.apiserver.app import APIServer, Settings
 from schedlab.apiserver.authentication import Authenticator, UserInfo
 from schedlab.apiserver.certificates import ensure_certificates, ensure_signing_key
 from schedlab.apiserver.kubeconfig import write_kubeconfig
+from schedlab.apiserver.policy.bootstrap import bootstrap_access
 from schedlab.apiserver.server import Application, RunningServer
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.home import Home
@@ -37,11 +38,13 @@ class ServedCluster:
         self._clock = WallClock()
         self._caller = HTTPCaller()
         self._home = home
-        self.cluster = Cluster(self._clock, entropy(), settings, self._caller)
-        self.address = loopback_address(api)
-        self.token = home.token()
         certificates = ensure_certificates(home.pki, datetime.now(tz=UTC))
         self._authority = certificates.ca.certificate
+        authority = self._authority.read_text(encoding="utf-8")
+        self.cluster = Cluster(self._clock, entropy(), settings, self._caller, root_ca=authority)
+        self.address = loopback_address(api)
+        self.token = home.token()
+        bootstrap_access(self.cluster.registry)
         server = APIServer(
             self.cluster.registry,
             self._clock,

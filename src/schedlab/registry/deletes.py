@@ -17,12 +17,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from schedlab.api.kinds.priorityclass import SYSTEM_VALUES
 from schedlab.api.object import Object, StoredObject
 from schedlab.apimachinery import field, time
 from schedlab.apimachinery.errors import (
     NotFound,
     new_conflict,
     new_details,
+    new_forbidden,
     new_invalid,
     new_status,
 )
@@ -53,6 +55,9 @@ class Deleter:
 
     def delete(self, resource: Resource, name: str, namespace: str, options: DeleteOptions) -> Deletion:
         """Delete one object, at once or by marking it."""
+        if resource.name == "priorityclasses.scheduling.k8s.io" and name in SYSTEM_VALUES:
+            cause = "this is a system priority class and cannot be deleted"
+            raise new_forbidden(resource.group_resource, name, cause)
         current = self._core.require(resource, namespace, name)
         if resource.name == "namespaces":
             return self._delete_namespace(resource, current, options)

@@ -21,7 +21,7 @@ from schedlab.apimachinery.resources import Resources, known_resources
 from schedlab.apimachinery.schema import schema_for
 from schedlab.kernel.clock import Clock
 from schedlab.kernel.randomness import RandomSource
-from schedlab.registry.admission.chain import choose
+from schedlab.registry.admission.chain import Admission, choose
 from schedlab.registry.admission.plugins import DEFAULT_NAMES, KNOWN
 from schedlab.registry.core import Core
 from schedlab.registry.deletes import Deleter
@@ -107,6 +107,10 @@ class Registry:
             raise not_handled(gvk, gvk.kind, str(error)) from None
         decoded["kind"], decoded["apiVersion"] = gvk.kind, gvk.api_version
         return decoded
+
+    def admit(self, plugin: Admission) -> None:
+        """Let an admission plugin look at writes after all others."""
+        self._core.admission.append(plugin)
 
     # --- Durability --------------------------------------------------------------------------------------------------
 
@@ -229,6 +233,10 @@ class Registry:
     def overlay(self, resource: str, overlay: Overlay) -> None:
         """Derive some values of a resource when its objects are read through the API; what is stored stays as it is."""
         self.resource(resource).overlays.append(overlay)
+
+    def provide_accounts(self, provide: Callable[[str], None]) -> None:
+        """Call `provide` when a pod needs the account `default` of a namespace that has none yet."""
+        self._core.provide_account = provide
 
     def watch(
         self,

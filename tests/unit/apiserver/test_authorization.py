@@ -3,8 +3,10 @@
 import pytest
 
 from schedlab.apiserver.authentication import ANONYMOUS_USER, UserInfo
-from schedlab.apiserver.authorization import BasicAuthorizer, forbidden
+from schedlab.apiserver.authorization import Authorizer, MastersFirst, forbidden
+from schedlab.apiserver.rbac import Access, RBACAuthorizer
 from schedlab.apiserver.request_info import read_request_info
+from tests.support.api_server import make_app
 
 ADMIN = UserInfo("admin", groups=("system:masters", "system:authenticated"))
 BOB = UserInfo("bob", groups=("system:authenticated",))
@@ -29,10 +31,17 @@ VERDICTS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def authorizer() -> Authorizer:
+    """What decides in a cluster that has nothing but the default roles."""
+    _, registry = make_app()
+    return MastersFirst(RBACAuthorizer(Access(registry)))
+
+
 @pytest.mark.parametrize(("user", "method", "path", "allowed"), VERDICTS)
-def test_verdicts(user: UserInfo, method: str, path: str, *, allowed: bool) -> None:
+def test_verdicts(authorizer: Authorizer, user: UserInfo, method: str, path: str, *, allowed: bool) -> None:
     """The default roles for discovery and health hold; everything else is the administrators'."""
-    assert BasicAuthorizer().authorize(user, read_request_info(method, path, {})).allowed is allowed
+    assert authorizer.authorize(user, read_request_info(method, path, {})).allowed is allowed
 
 
 MESSAGES = [
@@ -62,14 +71,14 @@ def test_messages(method: str, path: str, message: str) -> None:
     assert (error.code, error.message) == (403, message)
 
 
-def test_rules_say_what_verdicts_say() -> None:
+def test_rules_say_what_verdicts_say(authorizer: Authorizer) -> None:
     """What a review of one's rules lists is what is allowed."""
-    resources, paths = BasicAuthorizer().rules(BOB, "a")
+    rules = authorizer.rules(BOB, "a")
 
     assert {
         "verbs": ["create"],
         "apiGroups": ["authentication.k8s.io"],
         "resources": ["selfsubjectreviews"],
-    } in resources
-    assert any("/openapi/*" in rule["nonResourceURLs"] for rule in paths)
-    assert BasicAuthorizer().rules(ADMIN, "a")[0][0] == {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
+    } in rules.resources
+    assert any("/openapi/*" in rule["nonResourceURLs"] for rule in rules.paths)
+    assert authorizer.rules(ADMIN, "a").resources[0] == {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}

@@ -116,10 +116,13 @@ def test_unknown_methods_are_answered_as_requests() -> None:
     async def scenario(running: Running) -> None:
         head = f"Host: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
         brew = await asyncio.to_thread(exchange, running.port, b"BREW /api/v1/pods HTTP/1.1\r\n" + head)
+        post = b"POST /api/v1/nodes/x/status HTTP/1.1\r\nContent-Length: 2\r\n" + head + b"{}"
+        joined = await asyncio.to_thread(exchange, running.port, post + b"BREW /api/v1/pods HTTP/1.1\r\n" + head)
         nonsense = await asyncio.to_thread(exchange, running.port, b"\x00\x01nonsense\r\n\r\n")
 
         assert brew.startswith(b"HTTP/1.1 405 ")
         assert b"the server does not allow this method on the requested resource" in brew
+        assert joined.count(b"HTTP/1.1 405 ") == 2
         assert nonsense.startswith(b"HTTP/1.1 400 ")
 
     run(scenario)

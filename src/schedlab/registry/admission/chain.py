@@ -54,7 +54,14 @@ class Chain:
     """The plugins that are switched on."""
 
     def __init__(self, plugins: Iterable[Admission]) -> None:
-        self.plugins: Sequence[Admission] = tuple(plugins)
+        self._arrange(tuple(plugins))
+
+    def append(self, plugin: Admission) -> None:
+        """Let a plugin run after all others."""
+        self._arrange((*self.plugins, plugin))
+
+    def _arrange(self, plugins: Sequence[Admission]) -> None:
+        self.plugins = plugins
         self._mutating = tuple(plugin.mutate for plugin in self.plugins if plugin.mutate is not None)
         self._validating = tuple(plugin.validate for plugin in self.plugins if plugin.validate is not None)
 
