@@ -45,6 +45,9 @@ class ControlPlane:
         for part in self.parts.values():
             engine.add(part, self.client)
         self.driver = BatchDriver(engine, self.clock)
+        if "serviceaccount-controller" not in names:
+            # Pods are not let in without it.
+            self.create("serviceaccounts", {"metadata": {"name": "default"}, "automountServiceAccountToken": False})
 
     # --- Time --------------------------------------------------------------------------------------------------------
 

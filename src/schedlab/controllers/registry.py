@@ -19,6 +19,7 @@ from schedlab.controllers.pv_protection import PVProtectionController
 from schedlab.controllers.pvc_protection import PVCProtectionController
 from schedlab.controllers.replicaset import ReplicaSetController, ReplicationManager
 from schedlab.controllers.serviceaccount import ServiceAccountController
+from schedlab.controllers.statefulset.controller import StatefulSetController
 from schedlab.controllers.vac_protection import VACProtectionController
 
 Constructor: TypeAlias = Callable[[ControllerContext], Part]
@@ -36,6 +37,7 @@ CONTROLLERS: Final[Mapping[str, Constructor]] = {
     DaemonSetsController.name: DaemonSetsController,
     ReplicaSetController.name: ReplicaSetController,
     DeploymentController.name: DeploymentController,
+    StatefulSetController.name: StatefulSetController,
     PVCProtectionController.name: PVCProtectionController,
     PVProtectionController.name: PVProtectionController,
     VACProtectionController.name: VACProtectionController,

@@ -1,0 +1,1 @@
+"""The StatefulSet controller: pods with names, order and claims of their own."""
