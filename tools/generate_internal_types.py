@@ -3,10 +3,10 @@
 
     generate_internal_types.py SOURCES > src/schedlab/api/internal_types.json
 
-SOURCES is a folder that holds the Go modules k8s.io/kubernetes and k8s.io/api of Kubernetes 1.36.2. Errors and diffs
-show internal types: other names and another order of fields than on the wire, and nothing left out. The output names,
-per internal type, every field with its name on the wire and its Go type. Only types that the roots below reach are
-in it.
+SOURCES is a folder that holds the Go modules k8s.io/{kubernetes,api,apiextensions-apiserver} of Kubernetes 1.36.2.
+Errors and diffs show internal types: other names and another order of fields than on the wire, and nothing left out.
+The output names, per internal type, every field with its name on the wire and its Go type. Only types that the roots
+below reach are in it.
 """
 
 import json
@@ -24,10 +24,15 @@ PACKAGES = {
     "storage": ("kubernetes/pkg/apis/storage", "api/storage/v1"),
     "resource": ("kubernetes/pkg/apis/resource", "api/resource/v1"),
     "batch": ("kubernetes/pkg/apis/batch", "api/batch/v1"),
+    "apiextensions": (
+        "apiextensions-apiserver/pkg/apis/apiextensions",
+        "apiextensions-apiserver/pkg/apis/apiextensions/v1",
+    ),
     "flowcontrol": ("kubernetes/pkg/apis/flowcontrol", "api/flowcontrol/v1"),
     "certificates": ("kubernetes/pkg/apis/certificates", "api/certificates/v1"),
 }
 ROOTS = (
+    "apiextensions.CustomResourceDefinitionVersion",
     "apps.DaemonSetUpdateStrategy",
     "apps.DeploymentStrategy",
     "apps.StatefulSetUpdateStrategy",

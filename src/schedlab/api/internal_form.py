@@ -14,7 +14,7 @@ import difflib
 import functools
 import importlib.resources
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from schedlab.apimachinery import gojson
@@ -51,6 +51,18 @@ _WIRE_ORDER: Final[Mapping[str, Sequence[str]]] = {
 }
 #: Fields of a pod spec that are inside the security context.
 _HOST_FIELDS: Final = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
+#: Types that have one of two forms on the wire and fields for both inside.
+_UNIONS: Final[Mapping[str, Callable[[Any], Mapping[str, Any]]]] = {
+    "apiextensions.JSONSchemaPropsOrArray": lambda value: (
+        {"jSONSchemas": value} if isinstance(value, list) else {"schema": value}
+    ),
+    "apiextensions.JSONSchemaPropsOrBool": lambda value: (
+        {"allows": value} if isinstance(value, bool) else {"allows": True, "schema": value}
+    ),
+    "apiextensions.JSONSchemaPropsOrStringArray": lambda value: (
+        {"property": value} if isinstance(value, list) else {"schema": value}
+    ),
+}
 _DIFF_CONTEXT: Final = 3
 
 
@@ -91,6 +103,8 @@ def _render(kind: str, value: Any) -> Any:
         return _ZERO.get(kind) if value is None else value
     if kind == "core.PodSpec":
         value = _inside(value or {})
+    if kind in _UNIONS:
+        value = _UNIONS[kind](value)
     return _render_struct(fields, value or {})
 
 

@@ -17,6 +17,7 @@ from schedlab.api.kinds.cronjob import CRON_JOB
 from schedlab.api.kinds.csidriver import CSI_DRIVER
 from schedlab.api.kinds.csinode import CSI_NODE
 from schedlab.api.kinds.csistoragecapacity import CSI_STORAGE_CAPACITY
+from schedlab.api.kinds.customresourcedefinition import CUSTOM_RESOURCE_DEFINITION
 from schedlab.api.kinds.daemonset import DAEMON_SET
 from schedlab.api.kinds.deployment import DEPLOYMENT
 from schedlab.api.kinds.deviceclass import DEVICE_CLASS
@@ -70,6 +71,7 @@ _STRATEGIES: Final = (
     CSI_DRIVER,
     CSI_NODE,
     CSI_STORAGE_CAPACITY,
+    CUSTOM_RESOURCE_DEFINITION,
     DAEMON_SET,
     DEPLOYMENT,
     DEVICE_CLASS,

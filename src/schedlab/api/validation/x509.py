@@ -45,3 +45,16 @@ def certificates_problem(text: bytes) -> str:
         except ValueError as error:
             return f"x509: {error}"
     return "" if found else "must contain at least one CERTIFICATE PEM block"
+
+
+def bundle_problem(text: bytes) -> str:
+    """Say why a text holds no trusted certificates, or nothing."""
+    from cryptography import x509
+
+    found = [block for block in pem.blocks(text) if block.type == "CERTIFICATE" and not block.headers]
+    for block in found:
+        try:
+            x509.load_der_x509_certificate(block.data)
+        except ValueError as error:
+            return f"x509: {error}"
+    return "" if found else "data does not contain any valid RSA or ECDSA certificates"
