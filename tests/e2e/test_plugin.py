@@ -101,6 +101,32 @@ def test_plugin_that_is_not_enabled_is_told(tmp_path: Path) -> None:
     assert "plugins: {multiPoint: {enabled: [{name: NodeNumber}]}}" in warning
 
 
+def test_hooks_and_their_results_as_annotations(tmp_path: Path, kubectl: Path) -> None:
+    hooks = tmp_path / "fit_hooks.py"
+    hooks.write_text("""
+from schedlab.scheduler.framework import add_custom_result, unschedulable
+
+class FitHooks:
+    def after_pre_filter(self, state, pod, table, result, status):
+        add_custom_result(state, "noderesourcefit-prefilter-data", str(pod.request.milli_cpu))
+        return result, status
+
+    def after_filter(self, state, pod, node, status):
+        return status if node.name == "node-2" else unschedulable("kept free by a hook")
+""")
+    with simulator(PROGRAMS, "--nodes", "3", "--hooks", f"NodeResourcesFit={hooks}:FitHooks") as environment:
+        explained = create(environment, kubectl, "p")
+        command = [str(kubectl), "get", "pod", "p", "-o", "json"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+
+    assert explained["selected"] == "node-2"
+    assert explained["customResults"] == {"noderesourcefit-prefilter-data": "0"}
+    assert {"kept free by a hook"} == {reason for node in explained["nodes"] for reason in node.get("reasons", ())}
+    annotations = json.loads(done.stdout)["metadata"]["annotations"]
+    assert annotations["noderesourcefit-prefilter-data"] == "0"
+    assert annotations["kube-scheduler-simulator.sigs.k8s.io/custom-results"] == "noderesourcefit-prefilter-data"
+
+
 def test_plugin_that_raises_fails_the_pod_and_nothing_else(tmp_path: Path, kubectl: Path) -> None:
     plugin = tmp_path / "moody.py"
     plugin.write_text("""

@@ -19,6 +19,7 @@ def explain_text(explanation: Mapping[str, Any], *, wide: bool = False) -> str:
         _score_table(explanation, wide=wide),
         _runner_up(explanation),
         _preemption(explanation),
+        _custom_results(explanation),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -123,6 +124,11 @@ def _preemption(explanation: Mapping[str, Any]) -> str:
         for one in preemption["candidates"]
     ]
     return "\n".join(["Preemption candidates", *_columns(rows)])
+
+
+def _custom_results(explanation: Mapping[str, Any]) -> str:
+    lines = [f"  {key}: {value}" for key, value in explanation["customResults"].items()]
+    return "\n".join(["Results of plugins and hooks", *lines]) if lines else ""
 
 
 def _abbreviations(names: Sequence[str]) -> dict[str, str]:

@@ -16,10 +16,11 @@ from schedlab.apimachinery.features import FeatureGates
 from schedlab.apimachinery.yaml import YAMLError, load_document
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.home import Home
-from schedlab.cluster.plugin_loading import load_plugin
+from schedlab.cluster.plugin_loading import load_hooks, load_plugin
 from schedlab.cluster.served import ServedCluster, loopback_address
 from schedlab.decisions.annotations import AnnotationMode
 from schedlab.kernel.errors import SchedlabError
+from schedlab.scheduler.framework.hooks import HooksFactory
 from schedlab.web.app import SimulatorApp
 
 
@@ -33,6 +34,13 @@ def up(
             negative="",
             help="A scheduler plugin of your own: module:Class, ./file.py:Class, or the name of an installed one. "
             "May be given several times.",
+        ),
+    ] = (),
+    hooks: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative="",
+            help="Hooks around a plugin: PLUGIN=module:Class or PLUGIN=./file.py:Class. May be given several times.",
         ),
     ] = (),
     feature_gates: Annotated[str, Parameter(help="Kubernetes feature gates, A=true,B=false.")] = "",
@@ -53,12 +61,26 @@ def up(
         full=full,
         nodes=nodes,
         plugins=tuple(load_plugin(reference, location=f"--plugin {reference}") for reference in plugin),
+        hooks=_hooks(hooks),
     )
     home = Home.of(name)
     home.prepare()
     with bound_socket(apiserver_port, "--apiserver-port") as api, bound_socket(port, "--port") as simulator:
         uvloop.run(_serve(settings, home, api, simulator))
     return 0
+
+
+def _hooks(references: Sequence[str]) -> dict[str, HooksFactory]:
+    found: dict[str, HooksFactory] = {}
+    for reference in references:
+        location = f"--hooks {reference}"
+        plugin, factory = load_hooks(reference, location=location)
+        if plugin in found:
+            raise SchedlabError(
+                f"there are hooks around {plugin} already", location=location, hint="put all of them into one class"
+            )
+        found[plugin] = factory
+    return found
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from schedlab.kubelet.heartbeats import Heartbeats
 from schedlab.kubelet.kubelet import Kubelet
 from schedlab.registry import Overlay, Registry, bootstrap
 from schedlab.scheduler.config import ConfigError, default_configuration, load
+from schedlab.scheduler.framework.hooks import HooksFactory
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.scheduler import Scheduler
 from schedlab.store import Store
@@ -45,7 +46,8 @@ class ClusterSettings:
     scheduler_config: a decoded KubeSchedulerConfiguration, None for the default one. full: every filter judges every
     node for the record, also after the first failure; no decision changes. nodes: how many to make at the start.
     plugins: plugins that do not come with the scheduler (`plugin_class.entry_of` makes an entry of a class); profiles of
-    scheduler_config have to enable them, without one they are enabled at all their extension points.
+    scheduler_config have to enable them, without one they are enabled at all their extension points. hooks: what goes
+    around plugins, by their names (`framework.hooks.factory_of` makes a factory of a class).
     """
 
     scheduler_config: Mapping[str, Any] | None = None
@@ -55,6 +57,7 @@ class ClusterSettings:
     full: bool = True
     nodes: int = 0
     plugins: tuple[PluginEntry, ...] = ()
+    hooks: Mapping[str, HooksFactory] = field(default_factory=dict)
 
 
 class Cluster:
@@ -86,7 +89,7 @@ class Cluster:
         config = default_configuration(features) if raw is None else load(raw, features, location=location)
         if raw is None:
             enable(config, settings.plugins)
-        plugins = registry_for(config, settings.plugins, location=location)
+        plugins = registry_for(config, settings.plugins, settings.hooks, location=location)
         self.warnings = tuple(plugins.warnings)
         try:
             return Scheduler(
@@ -96,6 +99,7 @@ class Cluster:
                 listers=self.informers,
                 features=features,
                 registry=plugins.entries,
+                hooks=settings.hooks,
                 observer=self.log,
                 full=settings.full,
             )

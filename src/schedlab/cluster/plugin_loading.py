@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from schedlab.kernel.errors import SchedlabError
+from schedlab.scheduler.framework.hooks import HooksFactory, factory_of
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.framework.plugin_class import PluginClassError, entry_of
 
@@ -35,14 +36,32 @@ class PluginLoadError(SchedlabError):
 def load_plugin(reference: str, *, location: str = "") -> PluginEntry:
     """Return the registry's entry of a plugin; raises PluginLoadError. `location` says where the reference stands."""
     location = location or reference
-    place, colon, attribute = reference.rpartition(":")
-    if not colon:
+    if ":" not in reference:
         return _load_named(reference, location)
+    return _entry(_find(reference, location), location)
+
+
+def load_hooks(reference: str, *, location: str = "") -> tuple[str, HooksFactory]:
+    """Return the plugin's name and how its hooks are made, from `NAME=module:Class`; raises PluginLoadError."""
+    location = location or reference
+    name, equals, place = reference.partition("=")
+    if not name or not equals or ":" not in place:
+        raise PluginLoadError(
+            f"{reference!r} names no plugin and hooks for it", location=location, hint="write NodeName=./file.py:Class"
+        )
+    try:
+        return name, factory_of(_find(place, location))
+    except PluginClassError as error:
+        raise PluginLoadError(error.message, location=location, hint=error.hint) from error
+
+
+def _find(reference: str, location: str) -> Any:
+    place, _, attribute = reference.rpartition(":")
     if not place or not attribute:
         raise PluginLoadError(f"{reference!r} names no class", location=location, hint=_FORMS)
     is_file = place.endswith(".py") or "/" in place
     module = _import_file(Path(place), location) if is_file else _import_module(place, location)
-    return _entry(_attribute(module, attribute, location), location)
+    return _attribute(module, attribute, location)
 
 
 def installed_plugins() -> dict[str, importlib.metadata.EntryPoint]:

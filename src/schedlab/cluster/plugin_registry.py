@@ -32,9 +32,12 @@ class PluginRegistry:
 
 
 def registry_for(
-    config: KubeSchedulerConfiguration, given: Sequence[PluginEntry], *, location: str = ""
+    config: KubeSchedulerConfiguration, given: Sequence[PluginEntry], hooks: Iterable[str] = (), *, location: str = ""
 ) -> PluginRegistry:
-    """Return the plugins for a configuration: those given, and installed ones that it enables."""
+    """Return the plugins for a configuration: those given, and installed ones that it enables.
+
+    `hooks` are the names of plugins with hooks around them.
+    """
     registry = PluginRegistry({entry.name: entry for entry in given})
     check_names(given)
     wanted = _wanted(config.profiles)
@@ -44,6 +47,9 @@ def registry_for(
         registry.entries |= {name: load_installed(installed[name]) for name in missing if name in installed}
     registry.warnings += _not_enabled(given, wanted, location)
     registry.warnings += _args_of_nobody(config, registry, location)
+    registry.warnings += [
+        f"hooks around {name} do nothing: no profile enables such a plugin" for name in hooks if name not in wanted
+    ]
     return registry
 
 

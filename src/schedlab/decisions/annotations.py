@@ -9,13 +9,14 @@ result becomes a summary with a pointer instead of a failed write (docs/referenc
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from schedlab.decisions.log import Attempt
 from schedlab.decisions.rendering import filter_result, go_json, least_size, rejections, score_result
 from schedlab.scheduler.framework.record import PASSED, BindingRecord, CycleRecord, ExtenderCall
 from schedlab.scheduler.framework.status import Code, Status, is_success
+from schedlab.scheduler.queue.cluster_events import CUSTOM_RESULTS_ANNOTATION
 
 PREFIX: Final = "kube-scheduler-simulator.sigs.k8s.io/"
 HISTORY_KEY: Final = f"{PREFIX}result-history"
@@ -24,6 +25,8 @@ SUMMARY_KEY: Final = f"{PREFIX}result-summary"
 TOTAL_BYTES_MAX: Final = 262_144
 # `auto` writes results in full up to here.
 AUTO_BYTES_MAX: Final = 64 * 1024
+# A summary holds the results of plugins and hooks up to here.
+_SUMMARY_CUSTOM_BYTES_MAX: Final = 8 * 1024
 
 AnnotationMode = Literal["auto", "full", "summary", "off"]
 
@@ -81,7 +84,7 @@ def result_annotations(cycle: CycleRecord, binding: BindingRecord | None) -> dic
     }
     calls = [*cycle.extender_calls, *(binding.extender_calls if binding else ())]
     values |= _extender_results(calls)
-    out = {f"{PREFIX}{key}": text for key, text in cycle.custom.items()}
+    out = _custom_results(cycle, binding)
     out |= {f"{PREFIX}{key}": go_json(value) for key, value in values.items()}
     out[f"{PREFIX}filter-result"] = filter_result(cycle)
     out[f"{PREFIX}score-result"] = score_result(cycle, "raw")
@@ -106,7 +109,18 @@ def summary_annotations(cycle: CycleRecord, binding: BindingRecord | None, point
     )
     slim.pre_filter, slim.pre_score = cycle.pre_filter, cycle.pre_score
     slim.reserve, slim.permit = cycle.reserve, cycle.permit
+    custom = _custom_results(cycle, binding)
+    if _size(custom) <= _SUMMARY_CUSTOM_BYTES_MAX:
+        slim.custom = cycle.custom
+    elif binding is not None:
+        binding = replace(binding, custom={})
     return {**result_annotations(slim, binding), SUMMARY_KEY: go_json(summary)}
+
+
+def _custom_results(cycle: CycleRecord, binding: BindingRecord | None) -> dict[str, str]:
+    """Return what plugins and hooks left, under the keys they chose, and the list of those keys."""
+    custom = {**cycle.custom, **(binding.custom if binding else {})}
+    return {**custom, CUSTOM_RESULTS_ANNOTATION: ",".join(sorted(custom))} if custom else {}
 
 
 def _post_filter_result(cycle: CycleRecord) -> dict[str, dict[str, str]]:

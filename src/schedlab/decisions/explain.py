@@ -46,6 +46,7 @@ def explain(story: PodStory, number: int | None = None) -> dict[str, Any]:
         "preBind": {name: _verdict(status) for name, status in attempt.binding.pre_bind.items()}
         if attempt.binding
         else {},
+        "customResults": {**cycle.custom, **(attempt.binding.custom if attempt.binding else {})},
         "bind": {name: _verdict(status) for name, status in attempt.binding.bind.items()} if attempt.binding else {},
     }
 

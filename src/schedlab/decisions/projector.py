@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from schedlab.decisions.annotations import PREFIX, Projection
+from schedlab.scheduler.queue.cluster_events import custom_result_keys
 
 if TYPE_CHECKING:
     from schedlab.api.object import StoredObject
@@ -83,7 +84,8 @@ class AnnotationProjector:
         annotations: Mapping[str, str] = obj["metadata"].get("annotations") or {}
         if self._projection.mode == "off" or self._log.story(current.uid) is None:
             return
-        kept = {key: value for key, value in annotations.items() if not key.startswith(PREFIX)}
+        custom = custom_result_keys(annotations)
+        kept = {key: value for key, value in annotations.items() if not key.startswith(PREFIX) and key not in custom}
         if kept:
             obj["metadata"]["annotations"] = kept
         else:

@@ -21,7 +21,7 @@ from schedlab.scheduler import metrics
 from schedlab.scheduler.failure import handle_failure, reason_of
 from schedlab.scheduler.framework.interface import Work
 from schedlab.scheduler.framework.pod_status import status_patch
-from schedlab.scheduler.framework.record import BindingRecord, ExtenderCall
+from schedlab.scheduler.framework.record import CUSTOM_RESULTS, BindingRecord, ExtenderCall
 from schedlab.scheduler.framework.status import Code, Status
 from schedlab.scheduler.queue.cluster_events import ASSIGNED_POD_DELETE
 from schedlab.scheduler.runtime.diagnosis import Diagnosis, FitError, NodeToStatusMap
@@ -289,4 +289,5 @@ class Binding:
         scheduler.on_the_way.in_pre_bind.pop(self.pod.uid, None)
         if self.record is not None and scheduler.observer is not None:
             self.record.finished_ns = scheduler.clock.now_ns()
+            self.record.custom = dict(self.state.find(CUSTOM_RESULTS) or {})
             scheduler.observer.binding(self.record)

@@ -122,7 +122,7 @@ class Attempt:
         if isinstance(outcome, Assignment):
             outcome = self._assume(outcome)
         if self.record is not None:
-            self.record.custom = self.state.find(CUSTOM_RESULTS) or {}
+            self.record.custom = dict(self.state.find(CUSTOM_RESULTS) or {})
         return outcome
 
     def _new_record(self) -> CycleRecord:

@@ -14,7 +14,8 @@
 `config` is a `KubeSchedulerConfiguration` with defaults (`config.load(raw, features)`). `listers` must know an object
 before `handle` is told of it. `observer` (framework.record.Observer) hears of every cycle, binding and queue move;
 `full` makes every filter judge every node for it, which changes no decision. `metrics` is a `metrics.Recorder`,
-`filter_tap` hears of single filter calls, `registry` adds plugins that do not come with the scheduler.
+`filter_tap` hears of single filter calls, `registry` adds plugins that do not come with the scheduler, `hooks` go around
+plugins, by their names (framework.hooks).
 `attempt(pod)` tries one given pod now, wherever it waits. `original` is a scheduler to go on from, for a fork of the
 cluster: its cache and queue are copied, what it has in flight is dropped as by a restart.
 
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from schedlab.kernel.clock import Clock
     from schedlab.kernel.randomness import RandomSource
     from schedlab.scheduler.config.types import KubeSchedulerConfiguration
+    from schedlab.scheduler.framework.hooks import HooksFactory
     from schedlab.scheduler.framework.interface import (
         CycleState,
         FilterTap,
@@ -93,6 +95,7 @@ class Scheduler:
         listers: Listers,
         features: FeatureGates,
         registry: Mapping[str, PluginEntry] | None = None,
+        hooks: Mapping[str, HooksFactory] | None = None,
         observer: Observer | None = None,
         full: bool = False,
         metrics: Recorder | None = None,
@@ -129,6 +132,7 @@ class Scheduler:
             observed=observer is not None,
             start_work=self.start_background,
             devices=self.devices,
+            hooks=hooks or {},
         )
         self.profiles = build_profiles(config, IN_TREE if registry is None else {**IN_TREE, **registry}, services)
         queue_profiles = {name: self._queue_profile(framework) for name, framework in self.profiles.items()}

@@ -85,3 +85,9 @@ def test_equal_abbreviations_are_told_apart() -> None:
     text = explain_text(_explain(records.many_nodes(1, 2)))
 
     assert "P Plugin0, P2 Plugin1" in text
+
+
+def test_results_of_plugins_and_hooks() -> None:
+    text = explain_text(_explain(records.scheduled(custom={"example.com/data": '{"a":1}'})))
+
+    assert text.endswith('Results of plugins and hooks\n  example.com/data: {"a":1}')

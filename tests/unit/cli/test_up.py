@@ -103,6 +103,17 @@ def test_plugin_that_cannot_be_used(
     assert words in err
 
 
+def test_hooks_around_the_same_plugin_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "hooks.py").write_text("class Mine:\n    def after_filter(self, state, pod, node, status): pass\n")
+    monkeypatch.chdir(tmp_path)
+
+    err = _refused(capsys, "--hooks", "NodeName=hooks.py:Mine", "--hooks", "NodeName=hooks.py:Mine")
+
+    assert "--hooks NodeName=hooks.py:Mine: there are hooks around NodeName already" in err
+
+
 @pytest.mark.parametrize(("option", "port"), [("--port", "70000"), ("--apiserver-port", "-1")])
 def test_number_that_is_no_port(option: str, port: str, capsys: pytest.CaptureFixture[str]) -> None:
     err = _refused(capsys, option, port)

@@ -6,15 +6,18 @@ import importlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from schedlab.cluster.plugin_loading import (
     PluginLoadError,
     installed_plugins,
+    load_hooks,
     load_installed,
     load_plugin,
 )
+from schedlab.scheduler.framework.interface import Handle
 
 PLUGIN = """
 class Mine:
@@ -140,6 +143,39 @@ def test_module_that_failed_is_not_kept(tmp_path: Path) -> None:
     write(tmp_path / "mine.py")
 
     assert load_plugin("mine.py:Mine").name == "Mine"
+
+
+class TestHooks:
+    HOOKS = "class Mine:\n    def after_filter(self, state, pod, node, status):\n        return status\n"
+
+    def test_reference_names_the_plugin_and_the_class(self, tmp_path: Path) -> None:
+        write(tmp_path / "hooks.py", self.HOOKS)
+
+        name, factory = load_hooks("NodeName=hooks.py:Mine")
+
+        assert name == "NodeName"
+        assert type(factory(cast("Handle", None))).__name__ == "Mine"
+
+    @pytest.mark.parametrize(
+        ("reference", "message", "hint"),
+        [
+            ("hooks.py:Mine", "names no plugin and hooks for it", "write NodeName=./file.py:Class"),
+            ("=hooks.py:Mine", "names no plugin and hooks for it", "write NodeName="),
+            ("NodeName=hooks", "names no plugin and hooks for it", "write NodeName="),
+            ("NodeName=hooks.py:", "'hooks.py:' names no class", "write module:Class"),
+            ("NodeName=hooks.py:Your", "hooks.py has no Your", "its classes are: Mine"),
+            ("NodeName=hooks.py:print", "<built-in function print> is no class", "after_filter"),
+        ],
+    )
+    def test_what_cannot_be_loaded(self, reference: str, message: str, hint: str, tmp_path: Path) -> None:
+        write(tmp_path / "hooks.py", f"{self.HOOKS}\nprint = print\n")
+
+        with pytest.raises(PluginLoadError) as caught:
+            load_hooks(reference, location=f"--hooks {reference}")
+
+        assert caught.value.location == f"--hooks {reference}"
+        assert message in caught.value.message
+        assert hint in caught.value.hint
 
 
 class TestInstalledPlugins:

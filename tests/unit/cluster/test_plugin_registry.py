@@ -83,6 +83,12 @@ def test_arguments_of_a_plugin_nobody_knows_are_told() -> None:
     ]
 
 
+def test_hooks_around_a_plugin_that_does_not_run_are_told() -> None:
+    found = registry_for(config_of({}), [], ["NodeName", "Mine"])
+
+    assert found.warnings == ["hooks around Mine do nothing: no profile enables such a plugin"]
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

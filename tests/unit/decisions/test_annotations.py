@@ -114,11 +114,29 @@ def test_extender_keys_appear_only_with_a_call() -> None:
     assert values["extender-bind-result"] == "{}"
 
 
-def test_custom_result_never_overrides_a_built_in_key() -> None:
-    values = _values(records.scheduled(custom={"mine": "1", "selected-node": "lie"}))
+def test_custom_results_stand_under_their_own_keys_and_are_listed() -> None:
+    cycle, binding = records.scheduled(custom={"example.com/b": "1", "a": "2"}), records.bound()
+    binding.custom = {"a": "3"}
 
-    assert values["mine"] == "1"
-    assert values["selected-node"] == "c"
+    found = result_annotations(cycle, binding)
+
+    assert (found["example.com/b"], found["a"]) == ("1", "3")
+    assert found[f"{PREFIX}custom-results"] == "a,example.com/b"
+
+
+def test_custom_result_never_overrides_a_built_in_key() -> None:
+    found = result_annotations(records.scheduled(custom={f"{PREFIX}selected-node": "lie"}), None)
+
+    assert found[f"{PREFIX}selected-node"] == "c"
+
+
+@pytest.mark.parametrize(("size", "keys"), [(100, ["custom-results", "mine"]), (9000, [])])
+def test_summary_holds_custom_results_that_are_small(size: int, keys: list[str]) -> None:
+    attempt = Attempt(pack(records.scheduled(custom={"mine": "x" * size})), records.bound())
+
+    found = Projection("summary").annotations("default", "p", [attempt], 0)
+
+    assert sorted({key.removeprefix(PREFIX) for key in found} & {"mine", "custom-results"}) == sorted(keys)
 
 
 def test_json_is_escaped_as_go_does() -> None:

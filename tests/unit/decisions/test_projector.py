@@ -112,6 +112,19 @@ def test_results_do_not_come_back_with_an_update() -> None:
     assert mixed == {"metadata": {"annotations": {"mine": "1"}}}
 
 
+def test_custom_results_that_were_read_are_taken_out_too() -> None:
+    setting = _Setting(None)
+    setting.log.cycle(records.scheduled(custom={"their/result": "1"}))
+    setting.log.binding(records.bound())
+    shown = setting.annotations(_stored(9, mine="1"))
+    assert shown["their/result"] == "1"
+    pod = {"metadata": {"annotations": shown}}
+
+    setting.projector.settle(pod, _stored())
+
+    assert pod == {"metadata": {"annotations": {"mine": "1"}}}
+
+
 def test_results_that_came_with_an_imported_pod_are_its_own() -> None:
     pod: dict[str, Any] = {"metadata": {"annotations": {SELECTED: "x"}}}
 

@@ -22,6 +22,7 @@ from schedlab.scheduler.framework.interface import (
     Work,
 )
 from schedlab.scheduler.framework.node_table import NodeTable
+from schedlab.scheduler.framework.record import add_custom_result
 from schedlab.scheduler.framework.status import SKIP, Code, NodeStatuses, Status, error, unresolvable, unschedulable
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE, NodeInfo, PodInfo
 
@@ -46,6 +47,7 @@ __all__ = [
     "QueueingHint",
     "Status",
     "Work",
+    "add_custom_result",
     "error",
     "unresolvable",
     "unschedulable",

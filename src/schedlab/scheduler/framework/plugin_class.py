@@ -92,9 +92,9 @@ class PluginClassError(SchedlabError):
     """A class that is no plugin."""
 
 
-def entry_of(plugin: type[Any]) -> PluginEntry:
+def entry_of(plugin: Any) -> PluginEntry:
     """Return the registry's entry of a plugin class; raises PluginClassError with what to change."""
-    if not inspect.isclass(plugin):
+    if not isinstance(plugin, type):
         raise PluginClassError(f"{plugin!r} is no class", hint="a plugin is a class with a `name` and methods")
     check_class(plugin)
     accepted = _constructor(plugin)
@@ -134,7 +134,7 @@ def check_class(plugin: type[Any]) -> None:
             f"{plugin.__name__} has no method of an extension point", hint=f"give it one of: {', '.join(_POINTS)}"
         )
     for name in present:
-        _check_method(plugin, name)
+        check_method(plugin, name, PARAMETERS[name])
     for name, partner, why in _PARTNERS:
         if name in present and partner not in present:
             raise PluginClassError(
@@ -169,23 +169,22 @@ def _bare(name: str) -> str:
     return name.replace("_", "").lower().replace("normalise", "normalize")
 
 
-def _check_method(plugin: type[Any], name: str) -> None:
-    method = inspect.getattr_static(plugin, name)
+def check_method(owner: type[Any], name: str, parameters: tuple[str, ...]) -> None:
+    """Refuse a method that cannot be called with these parameters; raises PluginClassError."""
+    method = inspect.getattr_static(owner, name)
     bound = isinstance(method, (staticmethod, classmethod))
-    function = getattr(plugin, name) if bound else method
-    where = f"{plugin.__name__}.{name}"
+    function = getattr(owner, name) if bound else method
+    where, form = f"{owner.__name__}.{name}", f"def {name}({', '.join(('self', *parameters))})"
     if not callable(function):
-        raise PluginClassError(f"{where} is {type(function).__name__}, not a method", hint=f"write {_form(name)}")
+        raise PluginClassError(f"{where} is {type(function).__name__}, not a method", hint=f"write {form}")
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise PluginClassError(
-            f"{where} is async", hint=f"write {_form(name)}; what has to wait returns Work (see the plugin contract)"
+            f"{where} is async", hint=f"write {form}; what has to wait returns Work (see the plugin contract)"
         )
-    expected = PARAMETERS[name]
     try:
-        inspect.signature(function).bind(*(expected if bound else ("self", *expected)))
+        inspect.signature(function).bind(*(parameters if bound else ("self", *parameters)))
     except TypeError as error:
-        found = inspect.signature(function)
-        raise PluginClassError(f"{where}{found}: {error}", hint=f"write {_form(name)}") from None
+        raise PluginClassError(f"{where}{inspect.signature(function)}: {error}", hint=f"write {form}") from None
 
 
 def _form(name: str) -> str:

@@ -11,11 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from schedlab.apimachinery.names import check_qualified_name
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from schedlab.scheduler.framework.events import ClusterEvent
+    from schedlab.scheduler.framework.interface import CycleState
     from schedlab.scheduler.framework.status import Status
     from schedlab.scheduler.framework.types import PodInfo
 
@@ -24,6 +27,24 @@ PASSED = -1
 # Keys under which plugins leave something for the record in the cycle state.
 PREEMPTION_RECORD = "record/preemption"
 CUSTOM_RESULTS = "record/custom"
+
+
+def add_custom_result(state: CycleState, key: str, value: str) -> None:
+    """Leave a result of a plugin (or hook) for the pod's record; it ends up as the annotation `key` of the pod.
+
+    A later result of the same attempt under the same key replaces it; results of copies of the state (dry runs) count
+    for nothing. Raises ValueError when the key cannot be one of an annotation.
+    """
+    problems = check_qualified_name(key)
+    if problems:
+        raise ValueError(f"{key!r} cannot be the key of an annotation: {problems[0]}")
+    if not isinstance(value, str):
+        raise TypeError(f"the custom result {key} is {type(value).__name__}, not a text")
+    results = state.find(CUSTOM_RESULTS)
+    if results is None:
+        state.write(CUSTOM_RESULTS, {key: value})
+    else:
+        results[key] = value
 
 
 @dataclass(slots=True)
@@ -161,6 +182,8 @@ class BindingRecord:
     error: str = ""
     failure_reason: str = ""
     unschedulable_plugins: tuple[str, ...] = ()
+    # What plugins left under CUSTOM_RESULTS, in this cycle and in the scheduling cycle before it.
+    custom: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -37,7 +37,10 @@ TIMEOUT_EVENT: Final = ClusterEvent(EventResource.WILDCARD, ActionType.ALL, UNSC
 FORCE_ACTIVATE_EVENT: Final = ClusterEvent(EventResource.WILDCARD, ActionType.ALL, FORCE_ACTIVATE)
 
 RESULT_ANNOTATION_PREFIX: Final = "kube-scheduler-simulator.sigs.k8s.io/"
+# Lists the annotations that hold results of plugins and hooks under keys of their own, separated by commas.
+CUSTOM_RESULTS_ANNOTATION: Final = f"{RESULT_ANNOTATION_PREFIX}custom-results"
 
+_NONE: Final[Mapping[str, None]] = {}
 _ACTION_TEXTS: Final = {
     ActionType.ADD: "Add",
     ActionType.DELETE: "Delete",
@@ -121,17 +124,30 @@ def only_results_written(old: PodInfo, new: PodInfo) -> bool:
     before, after = old.pod.metadata, new.pod.metadata
     if before.annotations == after.annotations:
         return False
+    custom = {**custom_result_keys(before.annotations), **custom_result_keys(after.annotations)}
     return (
-        _comparable(before) == _comparable(after) and old.pod.spec == new.pod.spec and old.pod.status == new.pod.status
+        _comparable(before, custom) == _comparable(after, custom)
+        and old.pod.spec == new.pod.spec
+        and old.pod.status == new.pod.status
     )
 
 
-def _comparable(metadata: ObjectMeta) -> ObjectMeta:
-    return replace(metadata, resource_version="", generation=0, annotations=_foreign(metadata.annotations))
+def custom_result_keys(annotations: Mapping[str, str]) -> dict[str, None]:
+    """Return the keys of an object's annotations that hold results of plugins and hooks."""
+    listed = annotations.get(CUSTOM_RESULTS_ANNOTATION)
+    return dict.fromkeys(listed.split(",")) if listed else {}
 
 
-def _foreign(annotations: Mapping[str, str]) -> dict[str, str]:
-    return {key: value for key, value in annotations.items() if not key.startswith(RESULT_ANNOTATION_PREFIX)}
+def _comparable(metadata: ObjectMeta, custom: Mapping[str, None]) -> ObjectMeta:
+    return replace(metadata, resource_version="", generation=0, annotations=_foreign(metadata.annotations, custom))
+
+
+def _foreign(annotations: Mapping[str, str], custom: Mapping[str, None] = _NONE) -> dict[str, str]:
+    return {
+        key: value
+        for key, value in annotations.items()
+        if not key.startswith(RESULT_ANNOTATION_PREFIX) and key not in custom
+    }
 
 
 def node_changes(old: Node, new: Node, features: FeatureGates) -> tuple[ClusterEvent, ...]:

@@ -19,6 +19,7 @@ from schedlab.scheduler.framework.status import Code, Status
 from schedlab.scheduler.runtime.batch import OpportunisticBatch
 from schedlab.scheduler.runtime.errors import as_status, checked, error_text, failure_of, wrapped
 from schedlab.scheduler.runtime.filtering import FilterRun
+from schedlab.scheduler.runtime.hooks import HookedPlugin
 from schedlab.scheduler.runtime.plugin_lists import ProfileError, expand, needed, score_weights
 from schedlab.scheduler.runtime.scoring import ScoreFailure, Scores, run_pre_score, run_score
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from schedlab.kernel.randomness import RandomSource
     from schedlab.scheduler.config.types import KubeSchedulerProfile
     from schedlab.scheduler.dra.devices import Devices
+    from schedlab.scheduler.framework.hooks import HooksFactory
     from schedlab.scheduler.framework.interface import (
         CycleState,
         DeviceClassResolver,
@@ -77,6 +79,7 @@ class Services:
     filter_tap: FilterTap | None = None
     metrics: Recorder | None = None
     observed: bool = False
+    hooks: Mapping[str, HooksFactory] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -138,10 +141,14 @@ class Framework:
             try:
                 if entry.args is not None and not isinstance(args, ConfigStruct):
                     args = entry.args({} if args is None else args)
-                made[name] = entry.factory(args, self)
+                made[name] = self._hooked(entry.factory(args, self))
             except ValueError as error:
                 raise ProfileError(f'initializing plugin "{name}": {error}') from error
         return made
+
+    def _hooked(self, plugin: Any) -> Any:
+        hooks = self.services.hooks.get(plugin.name)
+        return plugin if hooks is None else HookedPlugin(plugin, hooks(self))
 
     # --- What plugins may ask (Handle) ---
 
