@@ -40,6 +40,7 @@ def test_core_is_the_same_for_contracts_and_for_rules() -> None:
     [
         ("assembly-apiserver", {"cluster"}),
         ("assembly-parts", {"cluster"}),
+        ("assembly-backends", {"cluster"}),
         ("store-door", {"registry", "cluster", "backends"}),
     ],
 )

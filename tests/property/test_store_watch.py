@@ -24,6 +24,12 @@ KEYS = ("a/x", "a/y", "a-b/x", "b/x")
 class Delayed:
     """A back end that flushes when it is told to."""
 
+    def load(self) -> None:
+        """Begin with nothing."""
+
+    def compact(self, floor: int) -> None:
+        """Nothing is kept."""
+
     def attach(self, listener: DurabilityListener) -> None:
         self.listener = listener
         self.newest = 0

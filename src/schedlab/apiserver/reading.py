@@ -81,7 +81,7 @@ class ReadHandlers:
         query = read_list_query(request.query, watch=True if route.is_watch else None)
         selection = self.selection(route.resource, request, query)
         if query.watch:
-            return self._watch(route, request, query, selection)
+            return await self._watch(route, request, query, selection)
         found = self._registry.list(route.resource.name, _namespace(request), selection)
         await settle(self._registry, found.revision)
         return results.several(request, route, found, form)
@@ -101,7 +101,7 @@ class ReadHandlers:
 
     # --- watch -------------------------------------------------------------------------------------------------------
 
-    def _watch(self, route: Route, request: Request, query: ListQuery, selection: ListOptions) -> WatchStream:
+    async def _watch(self, route: Route, request: Request, query: ListQuery, selection: ListOptions) -> WatchStream:
         try:
             since = read_revision(query.resource_version)
         except ValueError as error:
@@ -121,8 +121,11 @@ class ReadHandlers:
 
         stream.on_end = ended
         try:
-            watch.begin(_namespace(request), selection, query, since)
+            begun_at = watch.begin(_namespace(request), selection, query, since)
+            # The state that a watch begins with may hold changes that are not safe yet.
+            await settle(self._registry, min(begun_at, self._registry.revision))
         except StatusError as error:
+            stream.begin_with(iter(()))
             stream.end(error_line(error.status))
         else:
             stream.end_at(timeout_s)
@@ -209,8 +212,11 @@ class _Watch:
         if self._watch is not None:
             self._watch.stop()
 
-    def begin(self, namespace: str, selection: ListOptions, query: ListQuery, since: int) -> None:
-        """Start as the query says: from the present state, from now on, or from a revision; raises StatusError."""
+    def begin(self, namespace: str, selection: ListOptions, query: ListQuery, since: int) -> int:
+        """Start as the query says: from the present state, from now on, or from a revision; returns that revision.
+
+        Raises StatusError.
+        """
         name = self._route.resource.name
         current = self._registry.revision
         sends_state = query.send_initial_events
@@ -233,7 +239,8 @@ class _Watch:
         first = next(lines, None)
         self._stream.begin_with(lines if first is None else itertools.chain((first,), lines))
         if query.allow_watch_bookmarks:
-            self._stream.repeat(BOOKMARK_PERIOD_S, lambda: self._push(self._bookmark(self._registry.revision)))
+            self._stream.repeat(BOOKMARK_PERIOD_S, lambda: self._push(self._bookmark(self._registry.durable_revision)))
+        return since
 
     def _first_lines(
         self,

@@ -119,6 +119,11 @@ class Registry:
         """The newest revision."""
         return self._core.store.revision
 
+    @property
+    def durable_revision(self) -> int:
+        """The newest revision that nothing can take back."""
+        return self._core.store.durable_revision
+
     def when_durable(self, revision: int, waiter: Callable[[Exception | None], None]) -> None:
         """Call `waiter` once nothing can take the revision back, or with the error that did."""
         self._core.store.when_durable(revision, waiter)

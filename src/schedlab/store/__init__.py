@@ -5,9 +5,9 @@ Holds immutable bytes and never looks inside a body. There is a single writer. I
 `cluster` and the back ends alone; everybody else goes through the registry.
 """
 
-from schedlab.store.backend import Backend, DurabilityListener, MemoryBackend
+from schedlab.store.backend import Backend, DurabilityListener, MemoryBackend, Snapshot
 from schedlab.store.errors import Compacted, KeyExists, KeyMissing, StaleRevision, StoreError
-from schedlab.store.store import FIRST_REVISION, Page, Snapshot, Store, StoreWatch
+from schedlab.store.store import FIRST_REVISION, Page, Store, StoreWatch
 
 __all__ = [
     "FIRST_REVISION",

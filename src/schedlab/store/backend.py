@@ -6,9 +6,20 @@ them together; until it does, no watcher and no client hears of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from schedlab.api.object import WatchEvent
+from schedlab.api.object import StoredObject, WatchEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All objects at one revision, and the newest changes that led there: without gaps, oldest first."""
+
+    revision: int
+    objects: Sequence[StoredObject]
+    changes: Sequence[WatchEvent] = ()
 
 
 class DurabilityListener(Protocol):
@@ -18,11 +29,17 @@ class DurabilityListener(Protocol):
         """Every change up to this revision is safe."""
 
     def failed(self, error: Exception) -> None:
-        """No change that was not yet reported safe will ever be; all of them are taken back."""
+        """No change that was not yet reported safe will ever be; all of them are taken back.
+
+        Their revisions are given again. Never called while a change is appended.
+        """
 
 
 class Backend(Protocol):
     """Keeps changes. One store writes to it."""
+
+    def load(self) -> Snapshot | None:
+        """Return what is kept; None when nothing is."""
 
     def attach(self, listener: DurabilityListener) -> None:
         """Report to this listener from now on."""
@@ -33,9 +50,16 @@ class Backend(Protocol):
         The object of a DELETED event is what the key held last. May report durability before it returns.
         """
 
+    def compact(self, floor: int) -> None:
+        """Drop what is only needed for the state at revisions before `floor`; may take its time."""
+
 
 class MemoryBackend:
     """Keeps nothing: a change is as safe as the process."""
+
+    def load(self) -> Snapshot | None:
+        """Begin with nothing."""
+        return None
 
     def attach(self, listener: DurabilityListener) -> None:
         """Report to this listener from now on."""
@@ -44,3 +68,6 @@ class MemoryBackend:
     def append(self, event: WatchEvent) -> None:
         """Report the change as safe."""
         self._listener.durable(event.revision)
+
+    def compact(self, floor: int) -> None:
+        """Nothing is kept that could be dropped."""

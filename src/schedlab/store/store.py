@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from schedlab.api.object import StoredObject, WatchEvent
-from schedlab.store.backend import Backend, MemoryBackend
+from schedlab.store.backend import Backend, MemoryBackend, Snapshot
 from schedlab.store.errors import Compacted, KeyExists, KeyMissing, StaleRevision
 from schedlab.store.log import EventLog
 from schedlab.store.table import Table
@@ -38,14 +38,6 @@ class Page:
     items: Sequence[StoredObject]
     revision: int
     remaining: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """All objects at one revision."""
-
-    revision: int
-    objects: Sequence[StoredObject]
 
 
 class StoreWatch:
@@ -69,6 +61,21 @@ class StoreWatch:
         if not self._prefix or event.object.key.startswith(self._prefix):
             self._handler(event)
 
+    def take_back(self, taken: Sequence[WatchEvent], revision: int) -> None:
+        """Undo changes, newest first, that the watch began behind and that are lost; nothing after `revision` is left."""
+        for event in taken:
+            if self._handler is None or event.revision > self.position:
+                continue
+            if self._prefix and not event.object.key.startswith(self._prefix):
+                continue
+            if event.type == "ADDED":
+                self._handler(WatchEvent("DELETED", event.object, event.object))
+            elif event.previous is not None:
+                self._handler(
+                    WatchEvent("ADDED" if event.type == "DELETED" else "MODIFIED", event.previous, event.object)
+                )
+        self.position = min(self.position, revision)
+
     @property
     def running(self) -> bool:
         return self._handler is not None
@@ -91,25 +98,29 @@ class Store:
         history: int | None = 0,
         initial: Snapshot | None = None,
     ) -> None:
-        """Start empty or from a snapshot.
+        """Start with a snapshot, or with what the back end has kept.
 
         `watch_window` newest revisions can be watched and listed from, `history` can be rebuilt; None keeps all.
         """
-        start = FIRST_REVISION if initial is None else initial.revision
         self._backend: Backend = MemoryBackend() if backend is None else backend
+        if initial is None:
+            initial = self._backend.load() or Snapshot(FIRST_REVISION, ())
+        start = initial.revision
         self._watch_window = watch_window
         self._history = history
-        self._log = EventLog(start)
+        self._log = EventLog(start - len(initial.changes))
+        for event in initial.changes:
+            self._log.append(event)
         self._tables: dict[str, Table] = {}
         #: Resources whose table a fork reads too: copied before the next change.
         self._shared: dict[str, None] = {}
-        self._compacted = start
+        self._compacted = self._log.floor
         self._durable = start
         self._delivered = start
         self._dispatching = False
         self._watches: dict[str, list[StoreWatch]] = {}
         self._waiters: list[tuple[int, Waiter]] = []
-        for obj in () if initial is None else initial.objects:
+        for obj in initial.objects:
             self._tables.setdefault(obj.resource, Table()).put(obj.key, obj)
         self._backend.attach(self)
 
@@ -268,15 +279,21 @@ class Store:
 
     def failed(self, error: Exception) -> None:
         """Take back every change that is not durable and tell those who wait for one."""
-        self._rewind(self._durable)
+        taken = self._rewind(self._durable)
+        for resource in dict.fromkeys(event.object.resource for event in taken):
+            own = [event for event in taken if event.object.resource == resource]
+            for watch in tuple(self._watches.get(resource, ())):
+                watch.take_back(own, self._durable)
         waiting, self._waiters = self._waiters, []
         for _, waiter in waiting:
             waiter(error)
 
-    def _rewind(self, revision: int) -> None:
-        """Undo the changes after a revision, newest first."""
-        for event in self._log.cut(revision):
+    def _rewind(self, revision: int) -> Sequence[WatchEvent]:
+        """Undo the changes after a revision and return them, newest first."""
+        taken = self._log.cut(revision)
+        for event in taken:
             self._apply(event.object.resource, event.object.key, event.previous)
+        return taken
 
     # --- Watching ----------------------------------------------------------------------------------------------------
 
@@ -310,6 +327,7 @@ class Store:
         """Let no list or watch start before `revision`; what history does not keep is dropped."""
         self._compacted = max(self._compacted, min(revision, self._delivered))
         self._trim(stride=0)
+        self._backend.compact(self._log.floor)
 
     def _trim(self, stride: int) -> None:
         """Drop changes that neither watches nor history need, once there are more than `stride` of them."""

@@ -22,6 +22,12 @@ from schedlab.store import (
 class GroupCommit:
     """A back end that keeps changes waiting until it is told to flush or to fail."""
 
+    def load(self) -> None:
+        """Begin with nothing."""
+
+    def compact(self, floor: int) -> None:
+        """Nothing is kept."""
+
     def attach(self, listener: DurabilityListener) -> None:
         self.listener = listener
         self.newest = 0
@@ -252,6 +258,26 @@ def test_what_cannot_be_kept_is_taken_back() -> None:
     assert create(store, "again").revision == kept.revision + 1
 
 
+def test_watch_that_began_behind_a_lost_change_hears_of_its_undoing() -> None:
+    """Who listed the state and watches from there is brought back to what is left, then hears of new changes."""
+    backend = GroupCommit()
+    store = Store(backend)
+    first, second = create(store, "changed"), create(store, "deleted")
+    backend.flush()
+    store.update(obj(store, "changed", value="lost"), expected=first.revision)
+    store.delete("pods", "d/deleted", expected=second.revision)
+    create(store, "lost")
+    seen: list[tuple[str, str]] = []
+    store.watch("pods", store.revision, lambda event: seen.append((event.type, event.object.key)))
+    store.watch("pods", store.revision, lambda event: seen.append((event.type, event.object.key)), "other/")
+    backend.fail()
+    assert seen == [("DELETED", "d/lost"), ("ADDED", "d/deleted"), ("MODIFIED", "d/changed")]
+    create(store, "new")
+    backend.flush()
+
+    assert seen[3:] == [("ADDED", "d/new")]
+
+
 def test_forks_do_not_disturb_each_other() -> None:
     """A fork sees what was there; afterwards each store changes alone."""
     store = Store()
@@ -292,3 +318,45 @@ def test_snapshots_come_back() -> None:
     assert [item.json() for item in restored.list("pods")] == [item.json() for item in store.list("pods")]
     with pytest.raises(Compacted):
         restored.watch("pods", 1, lambda event: None)
+
+
+class Kept(GroupCommit):
+    """A back end that holds a snapshot."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.floors: list[int] = []
+
+    def load(self) -> Snapshot:  # type: ignore[override]
+        return self.snapshot
+
+    def compact(self, floor: int) -> None:
+        self.floors.append(floor)
+
+
+def test_store_starts_with_what_its_back_end_has_kept() -> None:
+    """Objects, the counter and the changes come back: watches may begin before the restart."""
+    before = Store()
+    made = create(before, "a")
+    changed = obj(before, "a", value="2")
+    before.update(changed, expected=made.revision)
+    changes = [WatchEvent("MODIFIED", changed, made)]
+    store = Store(Kept(Snapshot(3, (changed,), changes)))
+    seen: list[int] = []
+    store.watch("pods", 2, lambda event: seen.append(event.revision))
+
+    assert (store.revision, store.durable_revision, store.compacted_revision) == (3, 3, 2)
+    assert seen == [3]
+    assert [item.json() for item in store.page("pods", revision=2).items] == [made.json()]
+
+
+def test_back_end_is_told_what_it_may_drop() -> None:
+    """A compaction says from where on changes are still asked for, history included."""
+    backend = Kept(Snapshot(1, ()))
+    store = Store(backend, history=3)
+    for number in range(6):
+        create(store, f"p{number}")
+    backend.flush()
+    store.compact(6)
+
+    assert backend.floors == [4]
