@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Protocol
+from typing import Final, Protocol, TypeAlias
 
 from schedlab.client.effects import CallEffect, CallOutcome, Effect, Part, WriteEffect
 from schedlab.client.protocol import Client
@@ -33,6 +32,12 @@ class NoCaller:
         engine.answer(part, effect, CallOutcome(error=f"Post {effect.url!r}: this cluster makes no network calls"))
 
 
+#: In place of the outcome of an effect that is still to be carried out.
+_TO_DO: Final = object()
+#: A part with its client, an effect of it, and the outcome that it is to hear.
+_Deed: TypeAlias = tuple[Part, Client, Effect, object]
+
+
 class Engine:
     """Parts with the client each writes through, and what is to be done for them, in order.
 
@@ -42,19 +47,22 @@ class Engine:
 
     def __init__(self, caller: Caller | None = None) -> None:
         self._parts: list[tuple[Part, Client]] = []
+        # Whether each part is ready, twice in a row, so that a round may begin at any of them.
+        self._ready: list[Callable[[], bool]] = []
         self._caller = caller or NoCaller()
-        self._todo: deque[Callable[[], None]] = deque()
+        self._todo: deque[_Deed] = deque()
         self._next_part = 0
         self.steps = 0
 
     def add(self, part: Part, client: Client) -> None:
         """Drive `part`; its writes go through `client`."""
         self._parts.append((part, client))
+        self._ready = 2 * [one.ready for one, _ in self._parts]
 
     def answer(self, part: Part, effect: Effect, outcome: object) -> None:
         """Hand the outcome of an effect to `part`, as the next thing to do."""
         client = next(client for one, client in self._parts if one is part)
-        self._answer(part, client, effect, outcome)
+        self._todo.appendleft((part, client, effect, outcome))
 
     def busy(self) -> bool:
         """Whether `step` has something to do now."""
@@ -62,29 +70,33 @@ class Engine:
 
     def step(self) -> bool:
         """Carry out or answer one effect, or step the next ready part; False when everything waits."""
-        if self._todo:
-            self._todo.popleft()()
+        todo = self._todo
+        if todo:
+            part, client, effect, outcome = todo.popleft()
+            if outcome is _TO_DO:
+                self._carry_out(part, client, effect)
+            else:
+                self._plan(part, client, part.complete(effect, outcome))
             self.steps += 1
             return True
-        for offset in range(len(self._parts)):
-            index = (self._next_part + offset) % len(self._parts)
-            part, client = self._parts[index]
-            if part.ready():
-                self._next_part = index + 1
+        count = len(self._parts)
+        for index, ready in enumerate(self._ready[self._next_part : self._next_part + count], self._next_part):
+            if ready():
+                at = index % count
+                self._next_part = (at + 1) % count
+                part, client = self._parts[at]
                 self._plan(part, client, part.step())
                 self.steps += 1
                 return True
         return False
 
     def _plan(self, part: Part, client: Client, effects: Sequence[Effect]) -> None:
-        self._todo.extendleft(partial(self._carry_out, part, client, effect) for effect in reversed(effects))
-
-    def _answer(self, part: Part, client: Client, effect: Effect, outcome: object) -> None:
-        self._todo.appendleft(lambda: self._plan(part, client, part.complete(effect, outcome)))
+        for effect in reversed(effects):
+            self._todo.appendleft((part, client, effect, _TO_DO))
 
     def _carry_out(self, part: Part, client: Client, effect: Effect) -> None:
         if isinstance(effect, WriteEffect):
-            client.submit(effect.write, partial(self._answer, part, client, effect))
+            client.submit(effect.write, lambda outcome: self._todo.appendleft((part, client, effect, outcome)))
         elif isinstance(effect, CallEffect):
             self._caller.call(effect, part, self)
         else:

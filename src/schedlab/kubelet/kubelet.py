@@ -63,6 +63,8 @@ class Kubelet:
         self._state: dict[str, SimulatedNode] = {}
         self._registered = 0
         self._queue: dict[Key, None] = {}
+        # Pods that were bound to a node before it was there, by its name.
+        self._early: dict[str, dict[Key, None]] = {}
         informers.on_change("nodes", self._on_node)
         informers.on_change("pods", self._on_pod)
 
@@ -100,9 +102,6 @@ class Kubelet:
             self._queue[("node", "", name)] = None
         elif event.type == "ADDED":
             self._queue[("node", "", name)] = None
-            for pod in self._pods.list():
-                if pod.spec.node_name == name:
-                    self._queue[("pod", pod.metadata.namespace, pod.metadata.name)] = None
 
     def _sync_node(self, name: str) -> Sequence[Write]:
         stored = self._nodes.stored(name)
@@ -115,6 +114,7 @@ class Kubelet:
         self._registered += 1
         cidr = stored.view.spec.pod_cidr or pod_cidr(index)
         state = self._state[name] = SimulatedNode(index, cidr)
+        self._queue.update(self._early.pop(name, {}))
         now_ns = self._clock.now_ns()
         return [*self._register(node, cidr, state, now_ns), self._lease(name, stored.uid, now_ns)]
 
@@ -144,8 +144,21 @@ class Kubelet:
             return
         if event.type == "DELETED" or pod.status.phase in _FINISHED:
             self._release(node_name, pod.metadata.uid)
-        if event.type != "DELETED":
-            self._queue[("pod", pod.metadata.namespace, pod.metadata.name)] = None
+        key = ("pod", pod.metadata.namespace, pod.metadata.name)
+        if event.type == "DELETED":
+            self._early.get(node_name, {}).pop(key, None)
+        elif not self._runs(pod):
+            self._queue[key] = None
+
+    def _runs(self, pod: Pod) -> bool:
+        """Whether the pod is as its kubelet wants it; then it is counted in and needs nothing."""
+        state = self._state.get(pod.spec.node_name)
+        if state is None or pod.metadata.deletion_timestamp is not None:
+            return False
+        if pod.status.phase != "Running" or not pod.status.pod_ip:
+            return False
+        state.account.take(pod)
+        return True
 
     def _release(self, node_name: str, uid: str) -> None:
         state = self._state.get(node_name)
@@ -160,13 +173,11 @@ class Kubelet:
         pod: Pod = stored.view
         state, node = self._state.get(pod.spec.node_name), self._nodes.get(pod.spec.node_name)
         if state is None or node is None:
+            self._early.setdefault(pod.spec.node_name, {})[("pod", namespace, name)] = None
             return ()
         if pod.metadata.deletion_timestamp is not None:
             return self._terminate(pod)
-        if pod.status.phase in _FINISHED:
-            return ()
-        if pod.status.phase == "Running" and pod.status.pod_ip:
-            state.account.take(pod)
+        if pod.status.phase in _FINISHED or self._runs(pod):
             return ()
         return self._start(stored.raw, pod, node, state)
 

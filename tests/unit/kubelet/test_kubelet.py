@@ -1,0 +1,122 @@
+"""Kubelets register nodes, bring bound pods to Running, and do nothing more than needed."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from schedlab.client.effects import WriteEffect
+from schedlab.client.informers import Informers
+from schedlab.client.inprocess import InProcessClient
+from schedlab.kernel.clock import VirtualClock
+from schedlab.kernel.randomness import SeededRandom
+from schedlab.kubelet.kubelet import Kubelet
+from schedlab.registry import DeleteOptions, Registry, bootstrap
+from schedlab.store import Store
+
+
+class Setting:
+    """A registry with the kubelets of its nodes."""
+
+    def __init__(self) -> None:
+        clock = VirtualClock()
+        self.registry = Registry(Store(), clock, SeededRandom(1))
+        bootstrap(self.registry)
+        client = InProcessClient(self.registry, "kubelet")
+        self.kubelet = Kubelet(Informers(client), clock)
+        self._client = client
+
+    def create(self, resource: str, obj: dict[str, Any], namespace: str = "") -> None:
+        self.registry.create(resource, self.registry.decode(resource, obj), namespace)
+
+    def node(self, name: str = "n") -> None:
+        self.create("nodes", {"metadata": {"name": name}})
+
+    def pod(self, name: str = "p", node: str = "n") -> None:
+        spec = {"nodeName": node, "containers": [{"name": "c", "image": "i"}]}
+        self.create("pods", {"metadata": {"name": name}, "spec": spec}, "default")
+
+    def settle(self) -> int:
+        """Step until nothing waits; return the number of steps."""
+        steps = 0
+        while self.kubelet.ready():
+            steps += 1
+            for effect in self.kubelet.step():
+                assert isinstance(effect, WriteEffect)
+                self._client.submit(effect.write, partial(self._complete, effect))
+        return steps
+
+    def _complete(self, effect: WriteEffect, outcome: object) -> None:
+        assert not self.kubelet.complete(effect, outcome)
+
+    def phase(self, name: str = "p") -> str:
+        phase: str = self.registry.get("pods", name, "default").view.status.phase
+        return phase
+
+
+@pytest.mark.parametrize("first", ["node", "pod"])
+def test_a_bound_pod_runs_whichever_came_first(first: str) -> None:
+    setting = Setting()
+    for kind in ("node", "pod") if first == "node" else ("pod", "node"):
+        getattr(setting, kind)()
+        setting.settle()
+
+    assert setting.phase() == "Running"
+
+
+def test_a_pod_whose_node_never_came_is_forgotten_with_it() -> None:
+    setting = Setting()
+    setting.pod()
+    setting.settle()
+    setting.registry.delete("pods", "p", "default", DeleteOptions(grace_period_seconds=0))
+
+    setting.node()
+    setting.settle()
+
+    assert setting.kubelet._early == {}
+    assert not setting.kubelet.ready()
+
+
+def test_a_running_pod_needs_one_step_and_is_counted_in() -> None:
+    setting = Setting()
+    setting.node()
+    setting.settle()
+    setting.pod()
+
+    assert setting.settle() == 1
+    setting.registry.patch("pods", "p", "merge", {"metadata": {"labels": {"a": "b"}}}, "default")
+    setting.registry.touch("pods", "p", "default")
+
+    assert not setting.kubelet.ready()
+    uid = setting.registry.get("pods", "p", "default").uid
+    assert uid in setting.kubelet._state["n"].account.requests
+
+
+def test_a_pod_that_runs_already_when_the_kubelet_starts_keeps_its_place() -> None:
+    setting = Setting()
+    setting.node()
+    setting.pod()
+    setting.settle()
+
+    client = InProcessClient(setting.registry, "kubelet")
+    setting.kubelet = Kubelet(Informers(client), VirtualClock())
+    setting.settle()
+
+    uid = setting.registry.get("pods", "p", "default").uid
+    assert uid in setting.kubelet._state["n"].account.requests
+
+
+def test_a_deleted_pod_goes_and_frees_its_address() -> None:
+    setting = Setting()
+    setting.node()
+    setting.settle()
+    setting.pod()
+    setting.settle()
+
+    setting.registry.delete("pods", "p", "default")
+    setting.settle()
+
+    assert not setting.registry.list("pods", "default").items
+    assert setting.kubelet._state["n"].account.requests == {}
