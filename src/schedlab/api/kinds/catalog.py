@@ -10,6 +10,7 @@ from schedlab.api.kinds.admissionpolicybinding import (
     MUTATING_ADMISSION_POLICY_BINDING,
     VALIDATING_ADMISSION_POLICY_BINDING,
 )
+from schedlab.api.kinds.apiservice import API_SERVICE
 from schedlab.api.kinds.certificatesigningrequest import CERTIFICATE_SIGNING_REQUEST
 from schedlab.api.kinds.configmap import CONFIG_MAP
 from schedlab.api.kinds.controllerrevision import CONTROLLER_REVISION
@@ -62,6 +63,7 @@ from schedlab.api.kinds.volumeattributesclass import VOLUME_ATTRIBUTES_CLASS
 from schedlab.api.kinds.webhookconfiguration import MUTATING_WEBHOOK_CONFIGURATION, VALIDATING_WEBHOOK_CONFIGURATION
 
 _STRATEGIES: Final = (
+    API_SERVICE,
     CERTIFICATE_SIGNING_REQUEST,
     CLUSTER_ROLE,
     CLUSTER_ROLE_BINDING,

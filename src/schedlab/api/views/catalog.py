@@ -20,6 +20,8 @@ VIEWS: Final[dict[str, type[View]]] = {
     "deployments.apps": workloads.Deployment,
     "replicasets.apps": workloads.ReplicaSet,
     "statefulsets.apps": workloads.StatefulSet,
+    "cronjobs.batch": workloads.CronJob,
+    "jobs.batch": workloads.Job,
     "csidrivers.storage.k8s.io": storage.CSIDriver,
     "csinodes.storage.k8s.io": storage.CSINode,
     "csistoragecapacities.storage.k8s.io": storage.CSIStorageCapacity,

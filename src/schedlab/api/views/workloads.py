@@ -204,6 +204,152 @@ class ControllerRevision(View):
     revision: int = 0
 
 
+class PodTemplateSpecPolicy(View):
+    """template.spec of a Job, as far as its controller decides by it."""
+
+    restart_policy: str = ""
+
+
+class JobTemplate(View):
+    """template of a Job."""
+
+    spec: PodTemplateSpecPolicy = PodTemplateSpecPolicy()
+
+
+class ExitCodes(View):
+    """onExitCodes of a pod failure rule."""
+
+    container_name: str | None = None
+    operator: str = ""
+    values: tuple[int, ...] = ()
+
+
+class ConditionPattern(View):
+    """onPodConditions[i] of a pod failure rule."""
+
+    type: str = ""
+    status: str = ""
+
+
+class PodFailureRule(View):
+    """podFailurePolicy.rules[i] of a Job."""
+
+    action: str = ""
+    on_exit_codes: ExitCodes | None = None
+    on_pod_conditions: tuple[ConditionPattern, ...] = ()
+
+
+class PodFailurePolicy(View):
+    """podFailurePolicy of a Job."""
+
+    rules: tuple[PodFailureRule, ...] = ()
+
+
+class SuccessRule(View):
+    """successPolicy.rules[i] of a Job."""
+
+    succeeded_indexes: str | None = None
+    succeeded_count: int | None = None
+
+
+class SuccessPolicy(View):
+    """successPolicy of a Job."""
+
+    rules: tuple[SuccessRule, ...] = ()
+
+
+class JobSpec(View):
+    """spec of a Job."""
+
+    parallelism: int = 1
+    completions: int | None = None
+    active_deadline_seconds: int | None = None
+    pod_failure_policy: PodFailurePolicy | None = None
+    success_policy: SuccessPolicy | None = None
+    backoff_limit: int = 6
+    backoff_limit_per_index: int | None = None
+    max_failed_indexes: int | None = None
+    selector: LabelSelector | None = None
+    template: JobTemplate = JobTemplate()
+    ttl_seconds_after_finished: int | None = None
+    completion_mode: str = ""
+    suspend: bool = False
+    pod_replacement_policy: str = ""
+    managed_by: str | None = None
+
+
+class UncountedPods(View):
+    """status.uncountedTerminatedPods of a Job."""
+
+    succeeded: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+
+
+class JobStatus(View):
+    """status of a Job."""
+
+    conditions: tuple[Condition, ...] = ()
+    start_time: str | None = None
+    completion_time: str | None = None
+    active: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    terminating: int | None = None
+    ready: int | None = None
+    completed_indexes: str = ""
+    failed_indexes: str | None = None
+    uncounted_terminated_pods: UncountedPods | None = None
+
+
+class Job(View):
+    """batch/v1 Job."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: JobSpec = JobSpec()
+    status: JobStatus = JobStatus()
+
+    def finished(self) -> Condition | None:
+        """Return the condition that says that it has ended, one way or the other."""
+        ends = ("Complete", "Failed")
+        return next((each for each in self.status.conditions if each.type in ends and each.status == "True"), None)
+
+
+class JobReference(View):
+    """status.active[i] of a CronJob."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+
+
+class CronJobSpec(View):
+    """spec of a CronJob, without the template of its Jobs."""
+
+    schedule: str = ""
+    time_zone: str | None = None
+    starting_deadline_seconds: int | None = None
+    concurrency_policy: str = ""
+    suspend: bool = False
+    successful_jobs_history_limit: int | None = None
+    failed_jobs_history_limit: int | None = None
+
+
+class CronJobStatus(View):
+    """status of a CronJob."""
+
+    active: tuple[JobReference, ...] = ()
+    last_schedule_time: str | None = None
+    last_successful_time: str | None = None
+
+
+class CronJob(View):
+    """batch/v1 CronJob."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: CronJobSpec = CronJobSpec()
+    status: CronJobStatus = CronJobStatus()
+
+
 class PodDisruptionBudgetSpec(View):
     """spec of a disruption budget; minAvailable and maxUnavailable are int or percentage text."""
 

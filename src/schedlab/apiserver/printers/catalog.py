@@ -27,6 +27,7 @@ from schedlab.apiserver.printers import (
 _GROUPS: Final[Mapping[str, Mapping[str, Printer]]] = {
     "": core.PRINTERS,
     "admissionregistration.k8s.io": admission.PRINTERS,
+    "apiregistration.k8s.io": cluster.REGISTRATION_PRINTERS,
     "apps": apps.PRINTERS,
     "autoscaling": autoscaling.PRINTERS,
     "batch": batch.PRINTERS,

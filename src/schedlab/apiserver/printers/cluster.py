@@ -1,6 +1,7 @@
-"""The columns of kinds that run a cluster: certificates, flow control, runtime classes, storage migration.
+"""The columns of kinds that run a cluster: certificates, flow control, runtime classes, storage migration, API services.
 
-Mirrors: pkg/printers/internalversion/printers.go (v1.36)
+Mirrors: pkg/printers/internalversion/printers.go,
+staging/src/k8s.io/kube-aggregator/pkg/registry/apiservice/etcd/etcd.go (v1.36)
 Differs: a list of flow schemas is not sorted by precedence.
 """
 
@@ -134,6 +135,31 @@ STORAGE_VERSION_MIGRATIONS: Final = Printer(
     _migration_cells,
 )
 
+
+def _api_service_cells(service: Object, now_ns: int) -> Sequence[Cell]:
+    reference = part(service, "spec").get("service")
+    host = "Local" if reference is None else f"{reference.get('namespace', '')}/{reference.get('name', '')}"
+    return name_of(service), host, _availability(service), age(service, now_ns)
+
+
+def _availability(service: Object) -> str:
+    for condition in part(service, "status").get("conditions") or ():
+        if condition.get("type") == "Available":
+            status, reason = condition.get("status", ""), condition.get("reason")
+            return f"{status} ({reason})" if reason and status != "True" else status
+    return "Unknown"
+
+
+API_SERVICES: Final = Printer(
+    (
+        NAME,
+        Column("Service", description="The reference to the service that hosts this API endpoint."),
+        Column("Available", description="Whether this service is available."),
+        AGE,
+    ),
+    _api_service_cells,
+)
+
 CERTIFICATES_PRINTERS: Final[Mapping[str, Printer]] = {
     "certificatesigningrequests": CERTIFICATE_SIGNING_REQUESTS,
     "clustertrustbundles": CLUSTER_TRUST_BUNDLES,
@@ -144,3 +170,4 @@ FLOW_CONTROL_PRINTERS: Final[Mapping[str, Printer]] = {
 }
 NODE_PRINTERS: Final[Mapping[str, Printer]] = {"runtimeclasses": RUNTIME_CLASSES}
 MIGRATION_PRINTERS: Final[Mapping[str, Printer]] = {"storageversionmigrations": STORAGE_VERSION_MIGRATIONS}
+REGISTRATION_PRINTERS: Final[Mapping[str, Printer]] = {"apiservices": API_SERVICES}
