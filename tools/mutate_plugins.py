@@ -119,7 +119,7 @@ def main() -> int:
         files = [file.relative_to(ROOT / PLUGINS) for file in sorted((ROOT / PLUGINS).rglob("*.py"))]
         known = [file for file in files if str(file).startswith(tuple(_FAMILIES))]
         every = [one for file in known for one in mutants(file, (ROOT / PLUGINS / file).read_text(encoding="utf-8"))]
-        sample = random.Random(seed).sample(every, min(size, len(every)))
+        sample = random.Random(seed).sample(every, min(size, len(every)))  # noqa: S311 - a repeatable sample
         survivors = []
         for position, mutant in enumerate(sample, 1):
             if not noticed(tree, mutant, corpus, judge):
