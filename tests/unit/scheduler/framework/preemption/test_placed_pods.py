@@ -1,6 +1,7 @@
 """The columns of placed pods follow pods and nodes."""
 
 import numpy as np
+import pytest
 
 from schedlab.scheduler.framework.preemption.placed_pods import NOT_STARTED, PlacedPods
 from tests.unit.scheduler.plugins.little_cluster import LittleCluster, make_node, make_pod
@@ -49,9 +50,36 @@ def test_grows() -> None:
         status = {"startTime": "2026-01-01T00:00:01Z"} if number % 2 else {}
         cluster.place(make_pod(f"p{number}", node=f"n{1 + number % 2}", status=status, priority=number))
 
-    assert placed.priority.tolist() == list(range(200))
-    assert placed.row.tolist() == [0, 1] * 100
-    assert np.array_equal(placed.start == NOT_STARTED, np.arange(200) % 2 == 0)
+    order = placed.priority.argsort()
+    assert placed.priority[order].tolist() == list(range(200))
+    assert placed.row[order].tolist() == [0, 1] * 100
+    assert np.array_equal(placed.start[order] == NOT_STARTED, np.arange(200) % 2 == 0)
+
+
+@pytest.mark.parametrize("read_between", [False, True])
+def test_a_pod_that_moves_while_its_node_changes_is_counted_once(*, read_between: bool) -> None:
+    cluster = LittleCluster([make_node("n1"), make_node("n2")], [make_pod("p1", node="n1", priority=1)])
+    placed = PlacedPods.of(cluster.table)
+    assert len(placed.pods) == 1
+    cluster.cache.remove_pod(make_pod("p1", node="n1"))
+    if read_between:
+        assert placed.pods == []
+    cluster.cache.set_node(make_node("n1", {"zone": "a"}))
+    cluster.cache.refresh()
+    cluster.cache.add_pod(make_pod("p1", node="n2", priority=1))
+
+    assert contents(cluster, placed) == {"p1": ("n2", 1, 0)}
+
+
+def test_many_changes_that_nobody_reads_are_not_kept() -> None:
+    cluster = LittleCluster([make_node("n1")], [make_pod("stays", node="n1", priority=7)])
+    placed = PlacedPods.of(cluster.table)
+    for _ in range(2000):
+        cluster.cache.add_pod(make_pod("p1", node="n1", priority=1))
+        cluster.cache.remove_pod(make_pod("p1", node="n1"))
+
+    assert placed._changes == []
+    assert contents(cluster, placed) == {"stays": ("n1", 7, 0)}
 
 
 def test_copy_goes_its_own_way() -> None:
