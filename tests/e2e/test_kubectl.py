@@ -45,7 +45,7 @@ spec:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    with Process(tmp_path_factory.mktemp("server")) as process:
+    with Process(tmp_path_factory.mktemp("server"), accounts=True) as process:
         yield process
 
 

@@ -21,7 +21,7 @@ APPLY = "application/apply-patch+yaml"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """One server for all cases; each case has names of its own."""
-    with Process(tmp_path_factory.mktemp("server")) as process:
+    with Process(tmp_path_factory.mktemp("server"), accounts=True) as process:
         yield process
 
 

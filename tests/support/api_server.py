@@ -1,8 +1,10 @@
 """An API server for tests: in a process of its own (`Process`), or as an ASGI application in this one (`make_app`).
 
-    python -m tests.support.api_server FOLDER [--controllers]
+    python -m tests.support.api_server FOLDER [--controllers] [--accounts]
 
-serves on a free port, with the controllers of a cluster if they are asked for (no scheduler, no kubelet), writes FOLDER/server.json (url, token, ca, kubeconfig) when it answers, and ends on SIGTERM.
+serves on a free port, writes FOLDER/server.json (url, token, ca, kubeconfig) when it answers, and ends on SIGTERM. There
+is no scheduler and no kubelet. With `--controllers` the controllers of a cluster run; with `--accounts` the service
+account of a namespace is made when the first pod needs it.
 """
 
 import asyncio
@@ -38,6 +40,7 @@ from schedlab.kernel.randomness import SeededRandom
 from schedlab.registry.bootstrap import bootstrap
 from schedlab.registry.registry import Registry
 from schedlab.store import Store
+from tests.support.registries import provide_accounts
 
 TOKEN = "the-administrator"
 ADMIN = UserInfo("admin", "admin-uid", (MASTERS,))
@@ -45,12 +48,19 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 _START_S_MAX = 20.0
 
 
-def make_app(clock: Clock | None = None, settings: Settings | None = None) -> tuple[APIServer, Registry]:
-    """Make an application over a store that holds what a server creates by itself."""
+def make_app(
+    clock: Clock | None = None, settings: Settings | None = None, *, accounts: bool = True
+) -> tuple[APIServer, Registry]:
+    """Make an application over a store that holds what a server creates by itself.
+
+    With `accounts` the service account of a namespace is made when the first pod needs it.
+    """
     chosen = WallClock() if clock is None else clock
     registry = Registry(Store(), chosen, SeededRandom(time.time_ns()))
     bootstrap(registry)
     bootstrap_access(registry)
+    if accounts:
+        provide_accounts(registry)
     return APIServer(registry, chosen, Authenticator({TOKEN: ADMIN}), settings), registry
 
 
@@ -67,8 +77,9 @@ class Address:
 class Process:
     """A server in its own process, for a `with` statement."""
 
-    def __init__(self, folder: Path, *, controllers: bool = False) -> None:
+    def __init__(self, folder: Path, *, controllers: bool = False, accounts: bool = False) -> None:
         self._folder = folder
+        self._accounts = accounts
         self._controllers = controllers
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -76,7 +87,7 @@ class Process:
         facts = self._folder / "server.json"
         facts.unlink(missing_ok=True)
         command = [sys.executable, "-m", "tests.support.api_server", str(self._folder)]
-        command += ["--controllers"] * self._controllers
+        command += ["--controllers"] * self._controllers + ["--accounts"] * self._accounts
         with (self._folder / "server.log").open("wb") as log:
             self._process = subprocess.Popen(command, cwd=REPOSITORY, stdout=log, stderr=subprocess.STDOUT)
         deadline = time.monotonic() + _START_S_MAX
@@ -119,13 +130,13 @@ def _run_controllers(registry: Registry, clock: WallClock, root_ca: str) -> Live
     return driver
 
 
-async def _serve(folder: Path, *, controllers: bool) -> None:
+async def _serve(folder: Path, *, controllers: bool, accounts: bool) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
     certificates: Certificates = ensure_certificates(folder / "pki", datetime.now(tz=UTC))
     settings = Settings(f"127.0.0.1:{port}", frozenset(("127.0.0.1", "localhost", "::1")))
     clock = WallClock()
-    app, registry = make_app(clock, settings)
+    app, registry = make_app(clock, settings, accounts=accounts)
     server = RunningServer(app, listener, certificates)
     await server.start()
     root_ca = certificates.ca.certificate.read_text(encoding="utf-8")
@@ -155,4 +166,5 @@ async def _serve(folder: Path, *, controllers: bool) -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(_serve(Path(sys.argv[1]), controllers="--controllers" in sys.argv[2:]))
+    options = sys.argv[2:]
+    uvloop.run(_serve(Path(sys.argv[1]), controllers="--controllers" in options, accounts="--accounts" in options))

@@ -18,6 +18,7 @@ from schedlab.kernel.clock import SECOND_NS, VirtualClock
 from schedlab.kernel.randomness import SeededRandom
 from schedlab.registry import DeleteOptions, Registry, bootstrap
 from schedlab.store import Store
+from tests.support.registries import provide_accounts
 
 Object = dict[str, Any]
 
@@ -25,11 +26,11 @@ Object = dict[str, Any]
 class ControlPlane:
     """An API and the named controllers."""
 
-    def __init__(self, *names: str, seed: int = 1, features: FeatureGates | None = None) -> None:
+    def __init__(self, *names: str, seed: int = 1, features: FeatureGates | None = None, root_ca: str = "") -> None:
         self.clock = VirtualClock()
         random = SeededRandom(seed)
         gates = FeatureGates.default() if features is None else features
-        self.registry = Registry(Store(), self.clock, random.split("registry"), gates)
+        self.registry = provide_accounts(Registry(Store(), self.clock, random.split("registry"), gates))
         bootstrap(self.registry)
         self.client = InProcessClient(self.registry, "kube-controller-manager")
         self.informers = Informers(self.client)
@@ -39,6 +40,7 @@ class ControlPlane:
             random=random.split("controllers"),
             features=gates,
             resources=tuple(self.registry.resources),
+            root_ca=root_ca,
         )
         engine = Engine()
         self.parts: dict[str, Part] = {name: CONTROLLERS[name](context) for name in names}

@@ -17,4 +17,15 @@ def new_registry(*, without: Sequence[str] = (), features: FeatureGates | None =
     admission = tuple(name for name in DEFAULT_NAMES if name not in without)
     registry = Registry(Store(), VirtualClock(), SeededRandom(1), features, admission=admission)
     bootstrap(registry)
+    return provide_accounts(registry)
+
+
+def provide_accounts(registry: Registry) -> Registry:
+    """Let a registry make the account of a namespace when the first pod needs it, as a cluster does."""
+
+    def provide(namespace: str) -> None:
+        account = registry.decode("serviceaccounts", {"metadata": {"name": "default"}})
+        registry.create("serviceaccounts", account, namespace)
+
+    registry.provide_accounts(provide)
     return registry

@@ -21,6 +21,7 @@ from schedlab.cluster.driver import Caller, Engine
 from schedlab.cluster.plugin_registry import enable, registry_for
 from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.registry import CONTROLLERS
+from schedlab.controllers.serviceaccount import new_default_account
 from schedlab.decisions.annotations import AnnotationMode, Projection
 from schedlab.decisions.log import DecisionLog
 from schedlab.decisions.projector import AnnotationProjector
@@ -64,7 +65,13 @@ class Cluster:
     """The parts and how they are joined; `engine` drives them. `warnings` are lines that the user should see."""
 
     def __init__(
-        self, clock: Clock, random: RandomSource, settings: ClusterSettings, caller: Caller | None = None
+        self,
+        clock: Clock,
+        random: RandomSource,
+        settings: ClusterSettings,
+        caller: Caller | None = None,
+        *,
+        root_ca: str = "",
     ) -> None:
         self.settings = settings
         self.clock = clock
@@ -80,7 +87,7 @@ class Cluster:
         self.registry.overlay("leases.coordination.k8s.io", Overlay(heartbeats.lease))
         self.registry.overlay("nodes", Overlay(heartbeats.node))
         self.engine = Engine(caller)
-        self._add_parts(random.split("controllers"))
+        self._add_parts(random.split("controllers"), root_ca)
 
     def _new_scheduler(self, random: RandomSource) -> Scheduler:
         settings = self.settings
@@ -125,7 +132,7 @@ class Cluster:
         for resource in self.informers.resources():
             self.informers.on_change(resource, lambda _: wake())
 
-    def _add_parts(self, random: RandomSource) -> None:
+    def _add_parts(self, random: RandomSource, root_ca: str) -> None:
         pods = self.informers.lister("pods")
         projector = AnnotationProjector(
             self.log,
@@ -137,9 +144,12 @@ class Cluster:
         self.engine.add(self.scheduler, self.client("kube-scheduler"))
         self.engine.add(self.kubelet, self.client("kubelet"))
         resources = tuple(self.registry.resources)
-        context = ControllerContext(self.informers, self.clock, random, self.settings.feature_gates, resources)
+        features = self.settings.feature_gates
+        context = ControllerContext(self.informers, self.clock, random, features, resources, root_ca)
+        controller_manager = self.client("kube-controller-manager")
         for make in CONTROLLERS.values():
-            self.engine.add(make(context), self.client("kube-controller-manager"))
+            self.engine.add(make(context), controller_manager)
+        self.registry.provide_accounts(lambda namespace: controller_manager.submit(new_default_account(namespace)))
         self.engine.add(projector, self.client("kube-scheduler-simulator"))
 
 

@@ -18,6 +18,7 @@ from schedlab.controllers.namespace import NamespaceController
 from schedlab.controllers.pv_protection import PVProtectionController
 from schedlab.controllers.pvc_protection import PVCProtectionController
 from schedlab.controllers.replicaset import ReplicaSetController, ReplicationManager
+from schedlab.controllers.root_ca_cert_publisher import RootCACertPublisher
 from schedlab.controllers.serviceaccount import ServiceAccountController
 from schedlab.controllers.statefulset.controller import StatefulSetController
 from schedlab.controllers.vac_protection import VACProtectionController
@@ -32,6 +33,7 @@ def _namespace(context: ControllerContext) -> Part:
 CONTROLLERS: Final[Mapping[str, Constructor]] = {
     "namespace-controller": _namespace,
     ServiceAccountController.name: ServiceAccountController,
+    RootCACertPublisher.name: RootCACertPublisher,
     GarbageCollector.name: GarbageCollector,
     ReplicationManager.name: ReplicationManager,
     DaemonSetsController.name: DaemonSetsController,

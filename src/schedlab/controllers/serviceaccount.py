@@ -43,7 +43,13 @@ class ServiceAccountController(Controller):
             return
         if self._accounts.stored(_DEFAULT, key) is not None:
             return
-        body = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": _DEFAULT, "namespace": key}}
-        error = (yield from attempt(Write("create", _ACCOUNTS, key, _DEFAULT, body))).error
+        error = (yield from attempt(new_default_account(key))).error
         if error is not None and error.reason != "AlreadyExists" and not is_namespace_going(error):
             raise error
+
+
+def new_default_account(namespace: str) -> Write:
+    """Return the creation of a namespace's account."""
+    metadata = {"name": _DEFAULT, "namespace": namespace}
+    body = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+    return Write("create", _ACCOUNTS, namespace, _DEFAULT, body)

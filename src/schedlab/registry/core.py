@@ -41,6 +41,8 @@ class Core:
         self.resources = resources
         #: Resources whose objects need values that no other object may have.
         self.begin: dict[str, Begin] = {}
+        #: Makes the account `default` of a namespace at once, where a controller would soon do so anyway.
+        self.provide_account: Callable[[str], None] = _no_account
 
     def now(self) -> str:
         """The time as the wire has it."""
@@ -59,3 +61,7 @@ class Core:
         if found is None:
             raise new_not_found(resource.group_resource, name)
         return found
+
+
+def _no_account(_namespace: str) -> None:
+    """Leave it to users to make accounts: no controller runs."""

@@ -14,13 +14,14 @@ from schedlab.kernel.clock import VirtualClock
 from schedlab.kernel.randomness import SeededRandom
 from schedlab.registry import Registry, bootstrap
 from schedlab.store import Store
+from tests.support.registries import provide_accounts
 
 POD = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
 
 
 @pytest.fixture
 def client() -> InProcessClient:
-    registry = Registry(Store(), VirtualClock(), SeededRandom(1))
+    registry = provide_accounts(Registry(Store(), VirtualClock(), SeededRandom(1)))
     bootstrap(registry)
     return InProcessClient(registry, "test/1.0")
 

@@ -22,7 +22,7 @@ class Setting:
     """A registry, the controller on it, and a driver that notes what was written."""
 
     def __init__(self) -> None:
-        self.registry = Registry(Store(), VirtualClock(), SeededRandom(1))
+        self.registry = Registry(Store(), VirtualClock(), SeededRandom(1), admission=["NamespaceLifecycle"])
         bootstrap(self.registry)
         self.client = InProcessClient(self.registry, "controller/1.0")
         self.controller = NamespaceController(Informers(self.client), self.registry.resources)

@@ -11,6 +11,7 @@ from schedlab.kernel.clock import VirtualClock
 from schedlab.kernel.randomness import SeededRandom
 from schedlab.registry import Registry, bootstrap
 from schedlab.store import Store
+from tests.support.registries import provide_accounts
 
 BUDGETS = "poddisruptionbudgets.policy"
 READY = b'{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}'
@@ -19,7 +20,7 @@ UNREADY = b'{"status":{"phase":"Running"}}'
 
 @pytest.fixture
 def registry() -> Registry:
-    made = Registry(Store(), VirtualClock(), SeededRandom(1))
+    made = provide_accounts(Registry(Store(), VirtualClock(), SeededRandom(1)))
     bootstrap(made)
     pod = {
         "metadata": {"name": "p", "labels": {"app": "a"}},

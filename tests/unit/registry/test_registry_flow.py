@@ -13,6 +13,7 @@ from schedlab.kernel.clock import SECOND_NS, VirtualClock
 from schedlab.kernel.randomness import SeededRandom
 from schedlab.registry import DeleteOptions, ListOptions, Registry, WriteOptions, bootstrap
 from schedlab.store import Store
+from tests.support.registries import provide_accounts
 
 OPTIONS = WriteOptions(user_agent="test/1.0")
 SPEC = {"containers": [{"name": "c", "image": "i"}]}
@@ -25,7 +26,7 @@ def clock() -> VirtualClock:
 
 @pytest.fixture
 def registry(clock: VirtualClock) -> Registry:
-    made = Registry(Store(), clock, SeededRandom(1))
+    made = provide_accounts(Registry(Store(), clock, SeededRandom(1)))
     bootstrap(made)
     return made
 
@@ -268,7 +269,7 @@ def test_watches_see_through_their_selector(registry: Registry) -> None:
 def test_old_revisions_are_expired(clock: VirtualClock) -> None:
     """A watch from a revision that is no longer kept answers Expired."""
     store = Store()
-    registry = Registry(store, clock, SeededRandom(1))
+    registry = provide_accounts(Registry(store, clock, SeededRandom(1)))
     bootstrap(registry)
     store.compact(store.revision)
     with pytest.raises(Expired, match=r"The resourceVersion for the provided watch is too old\."):
@@ -301,7 +302,7 @@ def test_same_inputs_give_the_same_bytes() -> None:
 
     def run() -> list[bytes]:
         clock = VirtualClock()
-        registry = Registry(Store(), clock, SeededRandom(7))
+        registry = provide_accounts(Registry(Store(), clock, SeededRandom(7)))
         bootstrap(registry)
         pod(registry)
         clock.advance_to(clock.now_ns() + SECOND_NS)

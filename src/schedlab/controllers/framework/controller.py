@@ -42,13 +42,14 @@ class SyncError(Exception):
 
 @dataclass(frozen=True)
 class ControllerContext:
-    """What every controller is made with; `resources` are the served types."""
+    """What every controller is made with; `resources` are the served types, `root_ca` the PEM text of the API's CA."""
 
     informers: Informers
     clock: Clock
     random: RandomSource
     features: FeatureGates
     resources: Sequence[ResourceType]
+    root_ca: str = ""
     stamps: EventStamps = field(init=False)
 
     def __post_init__(self) -> None:

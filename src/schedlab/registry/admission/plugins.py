@@ -12,10 +12,12 @@ from schedlab.registry.admission.default_toleration_seconds import DEFAULT_TOLER
 from schedlab.registry.admission.namespace_lifecycle import NAMESPACE_LIFECYCLE
 from schedlab.registry.admission.pod_topology_labels import POD_TOPOLOGY_LABELS
 from schedlab.registry.admission.priority import PRIORITY
+from schedlab.registry.admission.service_account import SERVICE_ACCOUNT
 from schedlab.registry.admission.storage_object_in_use_protection import STORAGE_OBJECT_IN_USE_PROTECTION
 
 KNOWN: Final = (
     NAMESPACE_LIFECYCLE,
+    SERVICE_ACCOUNT,
     PRIORITY,
     DEFAULT_TOLERATION_SECONDS,
     STORAGE_OBJECT_IN_USE_PROTECTION,
