@@ -17,11 +17,11 @@ from typing import Any, Final, Protocol
 from schedlab.api.views.core import Node, Pod
 from schedlab.apimachinery.time import format_time, parse_time
 from schedlab.client.effects import Effect, WriteEffect
-from schedlab.client.listers import Lister
+from schedlab.client.informers import Informer
 from schedlab.client.protocol import Outcome, WatchEvent, Write
 from schedlab.kernel.clock import SECOND_NS, Clock
 from schedlab.kubelet import status
-from schedlab.kubelet.addresses import PodAddresses, node_address, pod_cidr
+from schedlab.kubelet.addresses import NodeNumbers, PodAddresses, node_address, pod_cidr
 from schedlab.kubelet.admission import NodeAccount, Rejection, admit
 from schedlab.kubelet.heartbeats import LEASE_NAMESPACE, new_lease
 
@@ -30,6 +30,7 @@ EVENTS: Final = "events"
 MANAGER: Final = {"fieldManager": "kubelet"}
 _RETRY_NS: Final = SECOND_NS
 _FINISHED: Final = ("Succeeded", "Failed")
+_NODE_INDEX: Final = "node"
 
 Key = tuple[str, str, str]
 
@@ -37,7 +38,7 @@ Key = tuple[str, str, str]
 class Informers(Protocol):
     """Where the kubelet hears of changes."""
 
-    def lister(self, resource: str) -> Lister:
+    def lister(self, resource: str) -> Informer:
         """Return the current objects of a resource."""
 
     def on_change(self, resource: str, handler: Callable[[WatchEvent], None]) -> None:
@@ -47,8 +48,8 @@ class Informers(Protocol):
 class SimulatedNode:
     """What the kubelet of one node remembers."""
 
-    def __init__(self, index: int, cidr: str) -> None:
-        self.address = node_address(index)
+    def __init__(self, address: str, cidr: str) -> None:
+        self.address = address
         self.pod_addresses = PodAddresses(cidr)
         self.account = NodeAccount()
 
@@ -61,10 +62,11 @@ class Kubelet:
         self._nodes = informers.lister("nodes")
         self._pods = informers.lister("pods")
         self._state: dict[str, SimulatedNode] = {}
-        self._registered = 0
+        self._numbers = NodeNumbers()
         self._queue: dict[Key, None] = {}
         # Pods that were bound to a node before it was there, by its name.
         self._early: dict[str, dict[Key, None]] = {}
+        self._pods.add_index(_NODE_INDEX, lambda pod: str(pod.view.spec.node_name))
         informers.on_change("nodes", self._on_node)
         informers.on_change("pods", self._on_pod)
 
@@ -102,6 +104,8 @@ class Kubelet:
             self._queue[("node", "", name)] = None
         elif event.type == "ADDED":
             self._queue[("node", "", name)] = None
+            # Before any node registers: a new one must not get what another one has had before a restart.
+            self._numbers.keep(_internal_address(event.object.raw), event.object.view.spec.pod_cidr)
 
     def _sync_node(self, name: str) -> Sequence[Write]:
         stored = self._nodes.stored(name)
@@ -110,13 +114,24 @@ class Kubelet:
         if name in self._state:
             return ()
         node = stored.raw
-        index = self._registered
-        self._registered += 1
-        cidr = stored.view.spec.pod_cidr or pod_cidr(index)
-        state = self._state[name] = SimulatedNode(index, cidr)
+        address, cidr = _internal_address(node), stored.view.spec.pod_cidr
+        if not address or not cidr:
+            number = self._numbers.take()
+            address, cidr = address or node_address(number), cidr or pod_cidr(number)
+        state = self._state[name] = SimulatedNode(address, cidr)
+        self._resume(name, state)
         self._queue.update(self._early.pop(name, {}))
         now_ns = self._clock.now_ns()
         return [*self._register(node, cidr, state, now_ns), self._lease(name, stored.uid, now_ns)]
+
+    def _resume(self, name: str, state: SimulatedNode) -> None:
+        """Find the pods that run on the node already: they keep their addresses and what they use."""
+        for stored in self._pods.indexed(_NODE_INDEX, name):
+            pod: Pod = stored.view
+            if pod.status.phase == "Running" and pod.status.pod_ip:
+                state.account.take(pod)
+                if not pod.spec.host_network:
+                    state.pod_addresses.keep(pod.metadata.uid, pod.status.pod_ip)
 
     def _register(self, node: Mapping[str, Any], cidr: str, state: SimulatedNode, now_ns: int) -> Sequence[Write]:
         name = node["metadata"]["name"]
@@ -205,6 +220,12 @@ class Kubelet:
         meta = pod.metadata
         body = {"metadata": {"uid": meta.uid}, "status": report}
         return Write("patch", "pods", meta.namespace, meta.name, body, subresource="status", options=MANAGER)
+
+
+def _internal_address(node: Mapping[str, Any]) -> str:
+    """Return the InternalIP that a node says it has, or nothing."""
+    addresses = (node.get("status") or {}).get("addresses") or ()
+    return next((str(each["address"]) for each in addresses if each.get("type") == "InternalIP"), "")
 
 
 def _event(pod: Pod, rejection: Rejection, now: str) -> Write:

@@ -120,3 +120,49 @@ def test_a_deleted_pod_goes_and_frees_its_address() -> None:
 
     assert not setting.registry.list("pods", "default").items
     assert setting.kubelet._state["n"].account.requests == {}
+
+
+def test_addresses_survive_a_restart_and_are_given_once() -> None:
+    """Nodes and pods that were there keep what they have; new ones get something else, in whatever order they come."""
+    setting = Setting()
+    for name in ("z", "a"):
+        setting.node(name)
+        setting.pod(f"{name}1", name)
+        setting.pod(f"{name}2", name)
+    setting.settle()
+    setting.registry.delete("pods", "a1", "default")
+    setting.settle()
+
+    def addresses() -> dict[str, str]:
+        pods = {pod.name: pod.view.status.pod_ip for pod in setting.registry.list("pods", "default").items}
+        nodes = {
+            node.name: node.raw["status"]["addresses"][0]["address"] for node in setting.registry.list("nodes").items
+        }
+        return {**pods, **nodes}
+
+    before = addresses()
+    setting.create("nodes", {"metadata": {"name": "0"}})
+    setting.pod("a3", "a")
+    setting.pod("a4", "a")
+    setting.kubelet = Kubelet(Informers(setting._client), VirtualClock())
+    setting.settle()
+    after = addresses()
+
+    assert {name: after[name] for name in before} == before
+    assert len(set(after.values())) == len(after) == 8
+    assert setting.registry.get("nodes", "0").view.spec.pod_cidr == "10.0.2.0/24"
+    assert after["a2"] == "10.0.1.2"
+    assert after["a4"] == "10.0.1.3"
+
+
+def test_registering_again_changes_nothing() -> None:
+    """A node that is complete is not written to when its kubelet starts anew."""
+    setting = Setting()
+    setting.node()
+    setting.pod()
+    setting.settle()
+    revision = setting.registry.revision
+    setting.kubelet = Kubelet(Informers(setting._client), VirtualClock())
+    setting.settle()
+
+    assert setting.registry.revision == revision
