@@ -87,8 +87,8 @@ class CacheMachine(RuleBasedStateMachine):
 
     @rule(target=pods, pod=consumes(pods), phase=st.sampled_from(("Pending", "Running")))
     def renew_pod(self, pod: Any, phase: str) -> Any:
-        """A change of the status that asks for the same."""
-        self.cache.update_pod(pod.phase(phase).obj())
+        """A change of status and labels that asks for the same."""
+        self.cache.update_pod(pod.phase(phase).label("phase", phase).obj())
         return pod
 
     @rule(pod=consumes(pods))

@@ -35,8 +35,8 @@ class Column(Protocol):
 
     With a method `copy(table)` that returns an independent copy for a copy of the table, it goes along with it; without
     one, it is made anew there when it is needed.
-    With a method `replace_pod(row, old, new)` it is told so of a pod whose new state has the same facts, labels and end
-    as the old one; without one, the old state is taken out and the new one put in.
+    With a method `replace_pod(row, old, new)` it is told so of a pod whose new state has the same facts and end as the
+    old one (its labels may differ); without one, the old state is taken out and the new one put in.
     """
 
     def reorder(self, old_rows: NDArray[np.int64]) -> None:
@@ -300,8 +300,8 @@ class NodeTable:
     def replace_pod(self, info: NodeInfo, old: PodInfo, new: PodInfo) -> bool:
         """Put the new state of a pod in place of the old one; False when the node does not hold it.
 
-        Both have the same facts, labels and end, so no amount changes; only the order of the node's pods does, as if
-        the one were taken out and the other put in.
+        Both have the same facts and end, so no amount changes; only the order of the node's pods does, as if the one
+        were taken out and the other put in.
         """
         if not info.replace_pod(new):
             return False

@@ -193,7 +193,10 @@ class PodGroups(ABC, Generic[G]):
         self._change_all({pod.uid: groups}, name, -1, row)
 
     def replace_pod(self, row: int, old: PodInfo, new: PodInfo) -> None:
-        """See Column: a pod with the same facts and labels is in the same groups."""
+        """See Column."""
+        if old.labels != new.labels:
+            self.remove_pod(row, old)
+            self.add_pod(row, new)
 
     def _nodes_copy(self) -> dict[str, dict[str, tuple[G, ...]]]:
         return {name: dict(pods) for name, pods in self._on_node.items()}

@@ -2,8 +2,10 @@
 
 import pytest
 
+from schedlab.apimachinery import selectors
 from schedlab.kernel.errors import InvariantError
 from schedlab.scheduler.cache.cache import AssumeError, SchedulerCache
+from schedlab.scheduler.framework.pod_index import PodIndex, PodQuery, PodTerm
 from schedlab.scheduler.framework.preemption.placed_pods import PlacedPods
 from schedlab.testing.builders import NodeBuilder, make_cache, make_node, make_pod
 
@@ -66,6 +68,17 @@ class TestPods:
         assert placed.pods[slot].pod.status.phase == "Running"
         assert placed.start[slot] == 1_767_225_600_000_000_000
         check(cache)
+
+    def test_pod_that_gets_labels_is_found_by_them(self) -> None:
+        cache = make_cache(node("a"))
+        index = PodIndex.of(cache.table)
+        query = PodQuery((PodTerm(None, selectors.parse("zone=z")),))
+        cache.assume_pod(make_pod("p").req(cpu="1").obj(), "a")
+        assert index.per_node(query).tolist() == [0]
+
+        cache.add_pod(make_pod("p").req(cpu="1").node("a").label("zone", "z").obj())
+
+        assert index.per_node(query).tolist() == [1]
 
     def test_assumed_pod_may_turn_up_on_another_node(self) -> None:
         cache = make_cache(node("a"), node("b"))

@@ -78,11 +78,11 @@ def test_a_status_counts_only_if_it_says_something_else_than_the_spec(status: di
     assert after.requests == expected
 
 
-def test_another_spec_or_other_labels_begin_anew() -> None:
+def test_another_spec_begins_anew_and_labels_do_not_count() -> None:
     before = pod(node="n")
 
     assert not pod(node="n", requests={"cpu": "1"}).reuse(before)
-    assert not pod(node="n", labels={"a": "b"}).reuse(before)
+    assert pod(node="n", labels={"a": "b"}).reuse(before)
 
 
 def test_a_lazy_attribute_is_computed_once() -> None:
