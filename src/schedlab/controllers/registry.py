@@ -14,6 +14,7 @@ from schedlab.controllers.daemonset.controller import DaemonSetsController
 from schedlab.controllers.deployment.controller import DeploymentController
 from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.garbagecollector import GarbageCollector
+from schedlab.controllers.job.controller import JobController
 from schedlab.controllers.namespace import NamespaceController
 from schedlab.controllers.pv_protection import PVProtectionController
 from schedlab.controllers.pvc_protection import PVCProtectionController
@@ -21,6 +22,7 @@ from schedlab.controllers.replicaset import ReplicaSetController, ReplicationMan
 from schedlab.controllers.root_ca_cert_publisher import RootCACertPublisher
 from schedlab.controllers.serviceaccount import ServiceAccountController
 from schedlab.controllers.statefulset.controller import StatefulSetController
+from schedlab.controllers.ttlafterfinished import TTLAfterFinishedController
 from schedlab.controllers.vac_protection import VACProtectionController
 
 Constructor: TypeAlias = Callable[[ControllerContext], Part]
@@ -37,6 +39,8 @@ CONTROLLERS: Final[Mapping[str, Constructor]] = {
     GarbageCollector.name: GarbageCollector,
     ReplicationManager.name: ReplicationManager,
     DaemonSetsController.name: DaemonSetsController,
+    JobController.name: JobController,
+    TTLAfterFinishedController.name: TTLAfterFinishedController,
     ReplicaSetController.name: ReplicaSetController,
     DeploymentController.name: DeploymentController,
     StatefulSetController.name: StatefulSetController,

@@ -1,0 +1,1 @@
+"""The Job controller: pods that run to their end, as often as asked for."""
