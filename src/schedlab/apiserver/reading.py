@@ -59,7 +59,8 @@ class ReadHandlers:
         form = request.output_form()
         self._check_known_revision(request)
         info = request.info
-        obj = self._registry.get(route.resource.name, info.name, info.namespace)
+        subresource = "" if route.sub is None else route.sub.name
+        obj = self._registry.get(route.resource.name, info.name, info.namespace, subresource)
         await settle(self._registry, obj.revision)
         return results.one(request, route, obj, form)
 

@@ -40,7 +40,8 @@ from schedlab.registry.request import (
     WriteOptions,
     Written,
 )
-from schedlab.registry.resource import Overlay, Resource, make_resource
+from schedlab.registry.resource import SCALE, Overlay, Resource, make_resource
+from schedlab.registry.scales import Scaler
 from schedlab.registry.services import ServiceAllocator
 from schedlab.registry.writes import Writer
 from schedlab.store import Store, StoreWatch
@@ -69,6 +70,7 @@ class Registry:
         self._patcher = Patcher(self._core, self._writer)
         self._deleter = Deleter(self._core)
         self._reader = Reader(self._core)
+        self._scaler = Scaler(self._core, self._writer)
         self._pods = Pods(self._core)
         self._evictor = Evictor(self._core, self._writer, self._deleter)
 
@@ -148,6 +150,8 @@ class Registry:
     ) -> Written:
         """Replace an object, or what a subresource stands for."""
         known = self.resource(resource)
+        if subresource == SCALE:
+            return self._scaler.update(known, obj, name, namespace, options)
         return _present(known, self._writer.update(known, obj, name, namespace, options, subresource))
 
     def patch(
@@ -162,6 +166,8 @@ class Registry:
     ) -> Written:
         """Change an object by a patch."""
         known = self.resource(resource)
+        if subresource == SCALE:
+            return self._scaler.patch(known, name, namespace, patch_type, patch, options)
         written = self._patcher.patch(known, name, namespace, patch_type, patch, options, subresource)
         return _present(known, written)
 
@@ -176,6 +182,8 @@ class Registry:
     ) -> Written:
         """Bring an object to what a manager wants of it, creating it if need be (server-side apply)."""
         known = self.resource(resource)
+        if subresource == SCALE:
+            return self._scaler.apply(known, name, namespace, configuration, options)
         return _present(known, self._patcher.apply(known, name, namespace, configuration, options, subresource))
 
     def bind(self, name: str, binding: Object, namespace: str = "", options: WriteOptions = NO_OPTIONS) -> Status:
@@ -226,9 +234,11 @@ class Registry:
 
     # --- Reading -----------------------------------------------------------------------------------------------------
 
-    def get(self, resource: str, name: str, namespace: str = "") -> StoredObject:
-        """Return an object; raises NotFound."""
+    def get(self, resource: str, name: str, namespace: str = "", subresource: str = "") -> StoredObject:
+        """Return an object, or its Scale; raises NotFound."""
         known = self.resource(resource)
+        if subresource == SCALE:
+            return self._scaler.get(known, name, namespace)
         return known.present(self._core.require(known, namespace, name))
 
     def list(self, resource: str, namespace: str = "", selection: ListOptions = EVERYTHING) -> ObjectList:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from schedlab.api.kinds.strategy import FieldPath, Strategy, UpdateStrategy
 from schedlab.api.object import Object, StoredObject
@@ -12,7 +13,10 @@ from schedlab.apimachinery.apply.manager import FieldManager
 from schedlab.apimachinery.errors import MethodNotAllowed, new_method_not_supported
 from schedlab.apimachinery.gvk import GroupKind, GroupResource
 from schedlab.apimachinery.resources import ResourceType
-from schedlab.apimachinery.schema import Struct
+from schedlab.apimachinery.schema import Struct, schema_for
+
+#: The subresource that is no part of its object, but another form of it.
+SCALE: Final = "scale"
 
 
 def nothing_to_settle(obj: Object, current: StoredObject) -> None:
@@ -99,7 +103,7 @@ class Resource:
         return f"{namespace}/" if self.type.namespaced and namespace else ""
 
     def update_strategy(self, subresource: str) -> UpdateStrategy:
-        if not subresource:
+        if not subresource or (subresource == SCALE and self.strategy.scale is not None):
             return self.strategy.update
         found = self.strategy.subresources.get(subresource)
         if found is None:
@@ -116,6 +120,10 @@ def make_resource(entry: ResourceType, strategy: Strategy, schema: Struct) -> Re
     managers = {
         name: FieldManager(entry.gvk, schema, name, _ignored(entry, way.reset_fields)) for name, way in ways.items()
     }
+    if strategy.scale is not None:
+        scale = entry.subresource(SCALE)
+        assert scale is not None, f"{entry.resource} is served with its subresource {SCALE}"
+        managers[SCALE] = FieldManager(scale.gvk, schema_for(*scale.gvk), SCALE)
     return Resource(entry, strategy, schema, managers)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from schedlab.api.internal_form import internal_text
+from schedlab.api.kinds import scales
 from schedlab.api.kinds.plain import update_of_spec
 from schedlab.api.kinds.pod.defaults import default_template
 from schedlab.api.kinds.strategy import (
@@ -168,4 +169,5 @@ DEPLOYMENT: Final = Strategy(
     subresources={
         "status": UpdateStrategy(_validate_status, _prepare_status, (*RESETS_SPEC, ("metadata", "labels"))),
     },
+    scale=scales.rules(scales.by_label_selector, "apps/v1", "apps/v1beta2", "apps/v1beta1"),
 )

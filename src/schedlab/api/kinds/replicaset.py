@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from schedlab.api.kinds import scales
 from schedlab.api.kinds.deployment import drop_terminating
 from schedlab.api.kinds.plain import update_of_spec
 from schedlab.api.kinds.pod.defaults import default_template
@@ -109,4 +110,5 @@ REPLICA_SET: Final = Strategy(
     subresources={"status": UpdateStrategy(_validate_status, _prepare_status, RESETS_SPEC)},
     field_labels=FieldLabels(frozenset(("metadata.name", "metadata.namespace", "status.replicas"))),
     field_values=_field_values,
+    scale=scales.rules(scales.by_label_selector, "apps/v1", "apps/v1beta2"),
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from schedlab.api.kinds import scales
 from schedlab.api.kinds.plain import update_of_spec, update_of_status
 from schedlab.api.kinds.pod.defaults import default_template
 from schedlab.api.kinds.strategy import Context, Strategy, bump_generation, keep_status
@@ -25,10 +26,10 @@ from schedlab.api.validation.workloads import (
     validate_pod_template,
     validate_selected,
 )
-from schedlab.apimachinery import field, names
+from schedlab.apimachinery import field, names, selectors
 from schedlab.apimachinery.field import ErrorList, Path
 from schedlab.apimachinery.field_selectors import FieldLabels
-from schedlab.apimachinery.selectors import from_map
+from schedlab.apimachinery.selectors import Selector, from_map
 
 _SPEC: Final = Path("spec")
 _STATUS: Final = Path("status")
@@ -105,6 +106,10 @@ def _field_values(controller: StoredObject) -> dict[str, str]:
     return {"status.replicas": str(controller.raw["status"].get("replicas", 0))}
 
 
+def _selector(controller: Object) -> Selector:
+    return selectors.from_map(controller["spec"].get("selector"))
+
+
 REPLICATION_CONTROLLER: Final = Strategy(
     resource="replicationcontrollers",
     validate=_validate,
@@ -115,4 +120,5 @@ REPLICATION_CONTROLLER: Final = Strategy(
     field_labels=FieldLabels(frozenset(("metadata.name", "metadata.namespace", "status.replicas"))),
     field_values=_field_values,
     orphans_dependents=True,
+    scale=scales.rules(_selector, "v1"),
 )

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from schedlab.api.internal_form import internal_text
+from schedlab.api.kinds import scales
 from schedlab.api.kinds.plain import update_of_spec, update_of_status
 from schedlab.api.kinds.pod.defaults import default_claim_spec, default_template
 from schedlab.api.kinds.strategy import Context, Strategy, bump_generation, keep_status
@@ -240,4 +241,5 @@ STATEFUL_SET: Final = Strategy(
     default=_default,
     prepare=_prepare,
     subresources={"status": update_of_status(_validate_status)},
+    scale=scales.rules(scales.by_label_selector, "apps/v1", "apps/v1beta2", "apps/v1beta1"),
 )

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from schedlab.api.kinds.scales import ScaleRules
 from schedlab.api.object import Object, StoredObject
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.apimachinery.field import ErrorList
@@ -107,6 +108,8 @@ class Strategy:
     #: Seconds after which an object vanishes; 0 is never.
     ttl_s: int = 0
     conversion: Conversion | None = None
+    #: For kinds with replicas that have the subresource `scale`.
+    scale: ScaleRules | None = None
 
 
 _KEPT_METADATA: Final = (
