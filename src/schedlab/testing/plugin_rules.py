@@ -1,0 +1,532 @@
+"""The rules that `plugin_checks` tries: each takes a subject and a sample and yields what is wrong.
+
+A rule about a method that the plugin does not have is kept without a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from schedlab.client.protocol import Write
+from schedlab.scheduler.config.types import ConfigStruct
+from schedlab.scheduler.framework.events import (
+    ActionType,
+    ClusterEvent,
+    ClusterEventWithHint,
+    EventResource,
+    QueueingHint,
+)
+from schedlab.scheduler.framework.interface import CycleState, PostFilterResult, PreFilterResult, Work
+from schedlab.scheduler.framework.status import Code, NodeStatuses, Status, code_of, is_success
+from schedlab.scheduler.framework.types import MAX_NODE_SCORE, NodeInfo, PodInfo
+from schedlab.scheduler.plugins.registry import IN_TREE
+from schedlab.scheduler.queue.queued_pod import QueuedPodInfo
+from schedlab.testing.builders import PodBuilder, make_pod
+from schedlab.testing.plugin_bench import PluginBench, Sample, Subject
+
+_REJECTIONS: Final = (Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+_EXTRA: Final = make_pod("extra").label("app", "web").req(cpu="1").host_port(7070).node("node-1")
+
+
+class BrokenRule(Exception):
+    """An answer that cannot be used any further; its text says what is wrong."""
+
+
+# --- Calls, with what must be true of every answer ---
+
+
+def _status(method: str, answer: object, *allowed: Code) -> Status | None:
+    if answer is None:
+        return None
+    if not isinstance(answer, Status):
+        raise BrokenRule(f"{method} returned {answer!r}, not a Status or None")
+    if answer.code not in (Code.SUCCESS, *allowed):
+        names = ", ".join(each.text for each in (Code.SUCCESS, *allowed))
+        raise BrokenRule(f"{method} returned {_told(answer)}; it may return {names}")
+    if answer.code in _REJECTIONS and not any(answer.reasons):
+        raise BrokenRule(f"{method} turned the pod down without a reason")
+    return answer
+
+
+def _pre_filter(bench: PluginBench, pod: PodInfo, state: CycleState) -> tuple[PreFilterResult | None, Status | None]:
+    if not hasattr(bench.plugin, "pre_filter"):
+        return None, None
+    answer = bench.plugin.pre_filter(state, pod, bench.table)
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise BrokenRule(f"pre_filter returned {answer!r}, not (PreFilterResult or None, Status or None)")
+    result, status = answer
+    if result is not None and not isinstance(result, PreFilterResult):
+        raise BrokenRule(f"pre_filter returned {result!r}, not a PreFilterResult or None")
+    if result is not None and result.node_names is not None:
+        names: Any = result.node_names
+        if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
+            raise BrokenRule(f"pre_filter left the nodes {names!r}, not a tuple of names")
+    return result, _status("pre_filter", status, Code.SKIP, *_REJECTIONS)
+
+
+def _filter(bench: PluginBench, pod: PodInfo, state: CycleState, info: NodeInfo) -> Status | None:
+    return _status("filter", bench.plugin.filter(state, pod, info), *_REJECTIONS)
+
+
+def _rows(bench: PluginBench) -> NDArray[np.int64]:
+    return np.arange(len(bench.table), dtype=np.int64)
+
+
+def _ready_to_filter(bench: PluginBench, pod: PodInfo) -> CycleState | None:
+    """Return the state in which filter is called, None when it would not be."""
+    state = CycleState()
+    _, status = _pre_filter(bench, pod, state)
+    return state if is_success(status) and hasattr(bench.plugin, "filter") else None
+
+
+def _after_pre_filter(bench: PluginBench, pod: PodInfo) -> CycleState:
+    state = CycleState()
+    _pre_filter(bench, pod, state)
+    return state
+
+
+def _ready_to_score(bench: PluginBench, pod: PodInfo, rows: NDArray[np.int64]) -> CycleState | None:
+    state = CycleState()
+    _, status = _pre_filter(bench, pod, state)
+    if code_of(status) not in {Code.SUCCESS, Code.SKIP} or not hasattr(bench.plugin, "score"):
+        return None
+    if hasattr(bench.plugin, "pre_score"):
+        answer = _status("pre_score", bench.plugin.pre_score(state, pod, bench.table, rows), Code.SKIP)
+        if not is_success(answer):
+            return None
+    return state
+
+
+def _verdicts(bench: PluginBench, pod: PodInfo) -> list[tuple[str, str, str]]:
+    """Return (node, code, message) of every node, or of all of them together when pre_filter decides."""
+    state = CycleState()
+    result, status = _pre_filter(bench, pod, state)
+    if not is_success(status) or not hasattr(bench.plugin, "filter"):
+        return [("*", code_of(status).text, status.message if status is not None else "")]
+    kept = None if result is None else result.node_names
+    out = []
+    for info in bench.infos:
+        verdict = _filter(bench, pod, state, info)
+        text = "" if is_success(verdict) or verdict is None else verdict.message
+        out.append((info.name, code_of(verdict).text, text if kept is None or info.name in kept else "not kept"))
+    return out
+
+
+def _scores(bench: PluginBench, pod: PodInfo) -> list[tuple[str, int]]:
+    """Return (node, normalised score) of every node; empty when the plugin does not score the pod."""
+    rows = _rows(bench)
+    state = _ready_to_score(bench, pod, rows)
+    if state is None:
+        return []
+    scores = np.array([_score(bench, pod, state, info) for info in bench.infos], np.int64)
+    if hasattr(bench.plugin, "normalize_score"):
+        _status("normalize_score", bench.plugin.normalize_score(state, pod, rows, scores))
+    return list(zip(bench.table.names, scores.tolist(), strict=True))
+
+
+def _score(bench: PluginBench, pod: PodInfo, state: CycleState, info: NodeInfo) -> int:
+    answer = bench.plugin.score(state, pod, info)
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise BrokenRule(f"score returned {answer!r}, not (a whole number, Status or None)")
+    score, status = answer
+    _status("score", status)
+    if not isinstance(score, (int, np.integer)) or isinstance(score, bool):
+        raise BrokenRule(f"score returned {score!r}, not a whole number")
+    return int(score)
+
+
+# --- Configuration and queue ---
+
+
+def refuses_unknown_arguments(subject: Subject, _sample: Sample) -> Iterator[str]:
+    entry = subject.entry
+    if entry.args is None or entry.name in IN_TREE:
+        return
+    decoded = entry.args(dict(subject.args or {}))
+    if isinstance(decoded, (dict, ConfigStruct)):
+        return
+    try:
+        entry.args({**(subject.args or {}), "noSuchArgument": 1})
+    except ValueError:
+        return
+    yield "the argument noSuchArgument was taken"
+
+
+def registers_events(subject: Subject, sample: Sample) -> Iterator[str]:
+    bench = PluginBench(subject, sample)
+    if not hasattr(bench.plugin, "events_to_register"):
+        return
+    pod, node, other = bench.pod(sample.pod), bench.infos[0].node, bench.pod(_EXTRA).pod
+    changed: dict[EventResource, Any] = {EventResource.NODE: node, EventResource.POD: other}
+    for registered in bench.plugin.events_to_register():
+        if not isinstance(registered, ClusterEventWithHint) or not isinstance(registered.event, ClusterEvent):
+            yield f"events_to_register gave {registered!r}, not a ClusterEventWithHint"
+            continue
+        what = changed.get(registered.event.resource)
+        if registered.hint is None or what is None:
+            continue
+        for action, old, new in ((ActionType.ADD, None, what), (ActionType.DELETE, what, None)):
+            if registered.event.action & action:
+                hint = registered.hint(pod, old, new)
+                if hint not in (QueueingHint.SKIP, QueueingHint.QUEUE):
+                    yield f"the hint for {registered.event.resource} answered {hint!r}, not a QueueingHint"
+
+
+def pre_enqueue_answers(subject: Subject, sample: Sample) -> Iterator[str]:
+    bench = PluginBench(subject, sample)
+    if hasattr(bench.plugin, "pre_enqueue"):
+        _status("pre_enqueue", bench.plugin.pre_enqueue(bench.pod(sample.pod)), *_REJECTIONS)
+    yield from ()
+
+
+def sort_key_compares(subject: Subject, sample: Sample) -> Iterator[str]:
+    bench = PluginBench(subject, sample)
+    if not hasattr(bench.plugin, "sort_key"):
+        return
+    pods = [bench.pod(builder) for builder in (sample.pod, *sample.placed, _EXTRA)]
+    keys = [bench.plugin.sort_key(QueuedPodInfo(pod, number)) for number, pod in enumerate(pods)]
+    sorted(keys)
+    again = [bench.plugin.sort_key(QueuedPodInfo(pod, number)) for number, pod in enumerate(pods)]
+    if keys != again:
+        yield f"the same pods have the keys {keys!r} and then {again!r}"
+
+
+# --- Filtering ---
+
+
+def pre_filter_answers(subject: Subject, sample: Sample) -> Iterator[str]:
+    bench = PluginBench(subject, sample)
+    result, _ = _pre_filter(bench, bench.pod(sample.pod), CycleState())
+    names = result.node_names if result is not None and result.node_names is not None else ()
+    unknown = [name for name in names if name not in bench.table.row_of]
+    # A node that the pod names may be gone; it is no mistake to leave it.
+    if unknown and len(unknown) == len(names) > 1:
+        yield f"pre_filter left nodes that do not exist: {', '.join(unknown)}"
+
+
+def filter_answers(subject: Subject, sample: Sample) -> Iterator[str]:
+    bench = PluginBench(subject, sample)
+    pod = bench.pod(sample.pod)
+    state = _ready_to_filter(bench, pod)
+    if state is not None:
+        for info in bench.infos:
+            _filter(bench, pod, state, info)
+    yield from ()
+
+
+def filter_is_independent(subject: Subject, sample: Sample) -> Iterator[str]:
+    bench = PluginBench(subject, sample)
+    pod = bench.pod(sample.pod)
+    forward, backward = _ready_to_filter(bench, pod), _ready_to_filter(bench, pod)
+    if forward is None or backward is None:
+        return
+    first = {info.name: _filter(bench, pod, forward, info) for info in bench.infos}
+    second = {info.name: _filter(bench, pod, backward, info) for info in reversed(bench.infos)}
+    for name, verdict in first.items():
+        if _told(verdict) != _told(second[name]):
+            yield f"filter says of {name}: {_told(verdict)}, asked from the last node on: {_told(second[name])}"
+
+
+def filter_nodes_equals_filter(subject: Subject, sample: Sample) -> Iterator[str]:
+    bench = PluginBench(subject, sample)
+    pod, total = bench.pod(sample.pod), len(bench.table)
+    for first, last in ((0, total), (0, 1), (1, total), (1, 1)):
+        state, scalar = _ready_to_filter(bench, pod), _ready_to_filter(bench, pod)
+        if state is None or scalar is None or not hasattr(bench.plugin, "filter_nodes"):
+            return
+        found = bench.plugin.filter_nodes(state, pod, bench.table, slice(first, last))
+        if not isinstance(found, NodeStatuses) or len(found.code) != last - first or len(found.reason) != last - first:
+            raise BrokenRule(
+                f"filter_nodes did not return NodeStatuses of {last - first} nodes for rows {first}:{last}"
+            )
+        for at, info in enumerate(bench.infos[first:last]):
+            one, many = _told(_filter(bench, pod, scalar, info)), _told(found.status(at))
+            if one != many:
+                yield f"filter says of {info.name}: {one}, filter_nodes over rows {first}:{last}: {many}"
+
+
+def _told(status: Status | None) -> str:
+    return code_of(status).text if is_success(status) or status is None else f"{status.code.text} ({status.message})"
+
+
+def dry_runs_follow(subject: Subject, sample: Sample) -> Iterator[str]:
+    """What filter says after add_pod and remove_pod is what it says when those pods really came and went."""
+    bench = PluginBench(subject, sample)
+    pod = bench.pod(sample.pod)
+    for info in bench.infos:
+        state = _ready_to_filter(bench, pod)
+        if state is None:
+            return
+        node, dry = info.copy(), state.copy()
+        extra = _EXTRA.node(info.name)
+        added = bench.pod(extra)
+        node.add_pod(added)
+        _change(bench, "add_pod", dry, pod, added, node)
+        yield from _compare(subject, sample, (extra,), _filter(bench, pod, dry, node), node, pod, "an extra pod")
+        node.remove_pod(added)
+        _change(bench, "remove_pod", dry, pod, added, node)
+        if _told(_filter(bench, pod, dry, node)) != _told(_filter(bench, pod, state, info)):
+            yield f"filter says something else of {info.name} after a pod came and went"
+        for placed in list(info.pods):
+            node, dry = info.copy(), state.copy()
+            node.remove_pod(placed)
+            _change(bench, "remove_pod", dry, pod, placed, node)
+            rest = tuple(each for each in sample.placed if each.get("metadata.name") != placed.name)
+            less = Sample(sample.name, sample.nodes, sample.pod, rest)
+            yield from _compare(subject, less, (), _filter(bench, pod, dry, node), node, pod, f"no {placed.name}")
+
+
+def _change(bench: PluginBench, method: str, state: CycleState, pod: PodInfo, other: PodInfo, node: NodeInfo) -> None:
+    if hasattr(bench.plugin, method):
+        _status(method, getattr(bench.plugin, method)(state, pod, other, node))
+
+
+def _compare(
+    subject: Subject,
+    sample: Sample,
+    extra: Sequence[PodBuilder],
+    dry: Status | None,
+    node: NodeInfo,
+    pod: PodInfo,
+    what: str,
+) -> Iterator[str]:
+    real = PluginBench(subject, sample, extra)
+    state = _ready_to_filter(real, pod)
+    if state is None:
+        return
+    truth = _filter(real, pod, state, real.infos[real.table.row_of[node.name]])
+    if _told(dry) != _told(truth):
+        yield (
+            f"with {what} on {node.name} filter says {_told(truth)}, in a dry run {_told(dry)}; "
+            "state of pre_filter that depends on pods needs add_pod and remove_pod"
+        )
+
+
+# --- Scoring ---
+
+
+def scores_are_in_range(subject: Subject, sample: Sample) -> Iterator[str]:
+    bench = PluginBench(subject, sample)
+    for name, score in _scores(bench, bench.pod(sample.pod)):
+        if not 0 <= score <= MAX_NODE_SCORE:
+            yield f"{name} has {score} points after normalising, not 0 to {MAX_NODE_SCORE}"
+
+
+def score_nodes_equals_score(subject: Subject, sample: Sample) -> Iterator[str]:
+    bench = PluginBench(subject, sample)
+    pod = bench.pod(sample.pod)
+    if not hasattr(bench.plugin, "score_nodes"):
+        return
+    everything = _rows(bench)
+    for rows in (everything, everything[::-1].copy(), everything[:1]):
+        state, scalar = _ready_to_score(bench, pod, rows), _ready_to_score(bench, pod, rows)
+        if state is None or scalar is None:
+            return
+        found = bench.plugin.score_nodes(state, pod, bench.table, rows)
+        if isinstance(found, Status):
+            raise BrokenRule(f"score_nodes returned {_told(found)}")
+        if not isinstance(found, np.ndarray) or found.shape != rows.shape or found.dtype != np.int64:
+            raise BrokenRule(f"score_nodes did not return int64[{len(rows)}]")
+        for row, many in zip(rows.tolist(), found.tolist(), strict=True):
+            one = _score(bench, pod, scalar, bench.infos[row])
+            if one != many:
+                yield f"score gives {bench.table.names[row]} {one} points, score_nodes {many}"
+
+
+# --- From post_filter to bind ---
+
+
+class _NoStatuses:
+    """A failed cycle in which every node was turned down for good."""
+
+    def get(self, name: str) -> Status:  # noqa: ARG002 - the protocol's signature
+        return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("no",))
+
+    def rows_with(self, *codes: int) -> NDArray[np.int64]:  # noqa: ARG002 - the protocol's signature
+        return np.zeros(0, np.int64)
+
+
+def post_filter_answers(subject: Subject, sample: Sample) -> Iterator[str]:
+    bench = PluginBench(subject, sample)
+    pod = bench.pod(sample.pod)
+    if not hasattr(bench.plugin, "post_filter"):
+        return
+    answer = bench.plugin.post_filter(_after_pre_filter(bench, pod), pod, _NoStatuses())
+    if not isinstance(answer, tuple) or len(answer) != 3:
+        raise BrokenRule(
+            f"post_filter returned {answer!r}, not (PostFilterResult or None, Status or None, Work or None)"
+        )
+    result, status, work = answer
+    _status("post_filter", status, *_REJECTIONS)
+    if result is not None and not isinstance(result, PostFilterResult):
+        yield f"post_filter returned {result!r}, not a PostFilterResult or None"
+    if work is not None:
+        yield from _work(bench, "post_filter", work)
+
+
+def reserve_is_undone(subject: Subject, sample: Sample) -> Iterator[str]:
+    bench = PluginBench(subject, sample)
+    pod = bench.pod(sample.pod)
+    if not hasattr(bench.plugin, "reserve"):
+        return
+    before = _verdicts(bench, pod)
+    for info in bench.infos:
+        state = CycleState()
+        _, status = _pre_filter(bench, pod, state)
+        if code_of(status) not in {Code.SUCCESS, Code.SKIP}:
+            return
+        bench.plugin.unreserve(state, pod, info.name)
+        if is_success(status) and hasattr(bench.plugin, "filter") and not is_success(_filter(bench, pod, state, info)):
+            continue
+        _status("reserve", bench.plugin.reserve(state, pod, info.name), *_REJECTIONS, Code.PENDING)
+        bench.plugin.unreserve(state, pod, info.name)
+        after = _verdicts(bench, pod)
+        if after != before:
+            yield f"after reserve and unreserve on {info.name} the verdicts are {after}, before they were {before}"
+
+
+def permit_answers(subject: Subject, sample: Sample) -> Iterator[str]:
+    bench = PluginBench(subject, sample)
+    pod = bench.pod(sample.pod)
+    if not hasattr(bench.plugin, "permit"):
+        return
+    for info in bench.infos:
+        answer = bench.plugin.permit(_after_pre_filter(bench, pod), pod, info.name)
+        if not isinstance(answer, tuple) or len(answer) != 2:
+            raise BrokenRule(f"permit returned {answer!r}, not (Status or None, a time in ns)")
+        status, timeout_ns = answer
+        _status("permit", status, Code.WAIT, *_REJECTIONS)
+        if not isinstance(timeout_ns, int):
+            yield f"permit waits for {timeout_ns!r}, not a whole number of ns"
+        elif code_of(status) == Code.WAIT and timeout_ns <= 0:
+            yield f"permit waits, but for {timeout_ns} ns"
+
+
+def binding_answers(subject: Subject, sample: Sample) -> Iterator[str]:
+    bench = PluginBench(subject, sample)
+    pod, name = bench.pod(sample.pod), bench.table.names[0]
+    state = _after_pre_filter(bench, pod)
+    plugin = bench.plugin
+    if hasattr(plugin, "reserve") and not is_success(plugin.reserve(state, pod, name)):
+        return
+    if hasattr(plugin, "pre_bind"):
+        flight = _status("pre_bind_pre_flight", plugin.pre_bind_pre_flight(state, pod, name), Code.SKIP)
+        if is_success(flight):
+            yield from _done_or_work(bench, "pre_bind", plugin.pre_bind(state, pod, name))
+    if hasattr(plugin, "bind"):
+        yield from _done_or_work(bench, "bind", plugin.bind(state, pod, name), Code.SKIP)
+    if hasattr(plugin, "post_bind"):
+        plugin.post_bind(state, pod, name)
+
+
+def _done_or_work(bench: PluginBench, method: str, answer: object, *allowed: Code) -> Iterator[str]:
+    if isinstance(answer, Work):
+        yield from _work(bench, method, answer)
+    else:
+        _status(method, answer, *_REJECTIONS, *allowed)
+
+
+def _work(bench: PluginBench, method: str, work: object) -> Iterator[str]:
+    if not isinstance(work, Work):
+        yield f"{method} returned {work!r}, not Work"
+    elif not work.calls and not hasattr(bench.plugin, "resume"):
+        yield f"{method} returns Work, but there is no resume to go on with"
+    elif not all(isinstance(write, Write) for write in work.writes):
+        yield f"{method} returns Work with writes that are none"
+
+
+# --- Everything together ---
+
+
+def signatures_hold(subject: Subject, sample: Sample) -> Iterator[str]:
+    """A pod that differs in something and has the same signature must get the same verdicts and scores."""
+    bench = PluginBench(subject, sample)
+    if not hasattr(bench.plugin, "sign_pod"):
+        return
+    pod = bench.pod(sample.pod)
+    signature = _signature(bench, pod)
+    if signature is None:
+        return
+    told = _verdicts(bench, pod), _scores(bench, pod)
+    for what, other in _variants(sample.pod):
+        changed = bench.pod(other)
+        if _signature(bench, changed) == signature and (_verdicts(bench, changed), _scores(bench, changed)) != told:
+            yield f"sign_pod leaves {what} out, but verdicts or scores depend on it"
+
+
+def _signature(bench: PluginBench, pod: PodInfo) -> bytes | None:
+    fragments, status = bench.plugin.sign_pod(pod)
+    if not is_success(_status("sign_pod", status, *_REJECTIONS, Code.ERROR)):
+        return None
+    return msgspec.json.encode(dict(fragments or ()), order="deterministic")
+
+
+def _variants(pod: PodBuilder) -> Iterator[tuple[str, PodBuilder]]:
+    name = pod.get("metadata.name")
+    yield "the name", pod.name(f"{name}-8").uid("uid-other")
+    yield "labels", pod.labels({"app": "else", "tier": "slow"})
+    yield "requests", pod.req(cpu="900m", memory="1Gi")
+    yield "host ports", _first_container(pod, ports=[{"containerPort": 8080, "hostPort": 8080}])
+    yield "tolerations", pod.toleration("dedicated", "db", "NoSchedule").toleration("soft", operator="Exists")
+    yield "the node selector", pod.node_selector({"tier": "fast"})
+    yield "the node name", pod.node("node-0")
+    yield "the image", _first_container(pod, image="shop/web:1")
+
+
+def _first_container(pod: PodBuilder, **fields: Any) -> PodBuilder:
+    first, *rest = pod.dict()["spec"]["containers"]
+    return pod.set("spec.containers", [{**first, **fields}, *rest])
+
+
+def answers_repeat(subject: Subject, sample: Sample) -> Iterator[str]:
+    bench, other = PluginBench(subject, sample), PluginBench(subject, sample)
+    pod = bench.pod(sample.pod)
+    first, again = (_verdicts(bench, pod), _scores(bench, pod)), (_verdicts(bench, pod), _scores(bench, pod))
+    if first != again:
+        yield f"asked twice, it answered {first} and then {again}"
+    anew = _verdicts(other, pod), _scores(other, pod)
+    if first != anew:
+        yield f"another instance answered {anew} instead of {first}"
+
+
+def nothing_is_changed(subject: Subject, sample: Sample) -> Iterator[str]:
+    bench = PluginBench(subject, sample)
+    pod = bench.pod(sample.pod)
+    before = _fingerprint(bench, pod)
+    _verdicts(bench, pod)
+    _scores(bench, pod)
+    state = _ready_to_filter(bench, pod)
+    if state is not None and hasattr(bench.plugin, "filter_nodes"):
+        bench.plugin.filter_nodes(state, pod, bench.table, slice(0, len(bench.table)))
+    after = _fingerprint(bench, pod)
+    for what, value in before.items():
+        if after[what] != value:
+            yield f"{what} was changed"
+
+
+def _fingerprint(bench: PluginBench, pod: PodInfo) -> dict[str, bytes]:
+    table = bench.table
+    arrays = (table.allocatable, table.requested, table.non_zero_requested, table.pod_count, table.taint_set)
+    return {
+        "the pod": _encoded(pod),
+        "the table": b"".join(array.tobytes() for array in arrays),
+        **{f"node {info.name}": _encoded_node(info) for info in bench.infos},
+    }
+
+
+def _encoded(pod: PodInfo) -> bytes:
+    return msgspec.json.encode([pod.pod, pod.labels, None if pod.stored is None else pod.stored.raw])
+
+
+def _encoded_node(info: NodeInfo) -> bytes:
+    amounts = [
+        [r.milli_cpu, r.memory, r.ephemeral_storage, r.allowed_pod_number, r.scalar]
+        for r in (info.allocatable, info.requested)
+    ]
+    pods = [[pod.uid, pod.labels] for pod in info.pods]
+    return msgspec.json.encode([info.node, amounts, pods, list(info.used_ports.used()), info.claim_counts])

@@ -1,0 +1,266 @@
+"""The contract suite lets good plugins pass and finds every kind of mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+import msgspec
+import numpy as np
+import pytest
+
+from schedlab.scheduler.framework.events import (
+    ActionType,
+    ClusterEvent,
+    ClusterEventWithHint,
+    EventResource,
+    QueueingHint,
+)
+from schedlab.scheduler.framework.interface import PluginEntry, PreFilterResult, Work
+from schedlab.scheduler.framework.plugin_class import PluginClassError
+from schedlab.scheduler.framework.status import SKIP, Code, NodeStatuses, Status, error, unschedulable
+from schedlab.scheduler.plugins.registry import IN_TREE
+from schedlab.testing import PluginCheckError, Sample, check_plugin, make_node, make_pod, plugin_checks
+
+Body = Callable[..., Any]
+NODE_ADD = ClusterEvent(EventResource.NODE, ActionType.ADD)
+
+
+@pytest.mark.parametrize("name", sorted(IN_TREE))
+def test_plugins_of_the_scheduler_keep_every_rule(name: str) -> None:
+    check_plugin(IN_TREE[name])
+
+
+class Good:
+    """Has every method there is, and keeps every rule."""
+
+    name = "Good"
+
+    @dataclass
+    class Args:
+        limit: int = 3
+
+    def __init__(self, args: Args, handle: Any) -> None:
+        self._limit = args.limit
+        self._taken: dict[str, str] = {}
+
+    def events_to_register(self) -> list[ClusterEventWithHint]:
+        return [ClusterEventWithHint(NODE_ADD, lambda *_: QueueingHint.QUEUE)]
+
+    def pre_enqueue(self, pod: Any) -> Status | None:
+        return None
+
+    def sign_pod(self, pod: Any) -> Any:
+        return (("labels", pod.labels),), None
+
+    def pre_filter(self, state: Any, pod: Any, table: Any) -> Any:
+        state.write(self.name, {info.name: len(info.pods) for info in table.infos})
+        return None, None
+
+    def add_pod(self, state: Any, pod: Any, added: Any, node: Any) -> None:
+        state.read(self.name)[node.name] += 1
+
+    def remove_pod(self, state: Any, pod: Any, removed: Any, node: Any) -> None:
+        state.read(self.name)[node.name] -= 1
+
+    def filter(self, state: Any, pod: Any, node: Any) -> Status | None:
+        full = state.read(self.name)[node.name] >= self._limit
+        return unschedulable("full") if full or self._taken.get(node.name) else None
+
+    def filter_nodes(self, state: Any, pod: Any, table: Any, rows: slice) -> NodeStatuses:
+        return NodeStatuses.of([self.filter(state, pod, info) for info in table.infos[rows]])
+
+    def pre_score(self, state: Any, pod: Any, table: Any, rows: Any) -> Status | None:
+        return None
+
+    def score(self, state: Any, pod: Any, node: Any) -> Any:
+        return len(node.pods) * 1000, None
+
+    def score_nodes(self, state: Any, pod: Any, table: Any, rows: Any) -> Any:
+        return table.pod_count[rows] * 1000
+
+    def normalize_score(self, state: Any, pod: Any, rows: Any, scores: Any) -> Status | None:
+        scores //= 1000
+        return None
+
+    def reserve(self, state: Any, pod: Any, node_name: str) -> Status | None:
+        self._taken[node_name] = pod.uid
+        return None
+
+    def unreserve(self, state: Any, pod: Any, node_name: str) -> None:
+        self._taken.pop(node_name, None)
+
+    def permit(self, state: Any, pod: Any, node_name: str) -> Any:
+        return Status(Code.WAIT, ("hold",)), 1_000_000_000
+
+    def pre_bind_pre_flight(self, state: Any, pod: Any, node_name: str) -> Status | None:
+        return None
+
+    def pre_bind(self, state: Any, pod: Any, node_name: str) -> Any:
+        return Work(deadline_ns=5)
+
+    def resume(self, state: Any, pod: Any, node_name: str, work: Any, outcomes: Any) -> Status | None:
+        return None
+
+    def bind(self, state: Any, pod: Any, node_name: str) -> Any:
+        return SKIP
+
+    def post_bind(self, state: Any, pod: Any, node_name: str) -> None: ...
+
+    def post_filter(self, state: Any, pod: Any, statuses: Any) -> Any:
+        return None, unschedulable("nothing helps"), None
+
+
+def test_good_plugin_passes() -> None:
+    check_plugin(Good)
+    check_plugin(Good, args={"limit": 1})
+
+
+class Sorting:
+    name = "Sorting"
+
+    def sort_key(self, queued: Any) -> Any:
+        return (queued.pod.name,)
+
+
+def test_plugin_that_orders_the_queue_stands_in_for_the_default_one() -> None:
+    check_plugin(Sorting)
+
+
+def spoil_pod(_self: Any, _state: Any, pod: Any, _node: Any) -> None:
+    pod.labels["spoiled"] = "yes"
+
+
+def spoil_node(_self: Any, _state: Any, _pod: Any, node: Any) -> None:
+    node.allocatable.milli_cpu += 1
+
+
+def by_order(_self: Any, state: Any, _pod: Any, _node: Any) -> Status | None:
+    """Lets only the first node through that it is asked about."""
+    seen = state.find("seen")
+    state.write("seen", True)
+    return unschedulable("not the first") if seen else None
+
+
+def remember(_self: Any, state: Any, _pod: Any, table: Any) -> Any:
+    state.write("pods", [len(info.pods) for info in table.infos])
+    return None, None
+
+
+def recall(_self: Any, state: Any, _pod: Any, node: Any) -> Status | None:
+    return unschedulable("full") if state.read("pods")[node.row] else None
+
+
+def alternating() -> Body:
+    calls: list[int] = []
+
+    def method(*_: object) -> Status | None:
+        calls.append(1)
+        return unschedulable("every other time") if len(calls) % 2 else None
+
+    return method
+
+
+PASSES: Body = lambda *_: None  # noqa: E731 - a method as a value
+FITS: Body = lambda *_: (None, None)  # noqa: E731
+MISTAKES: list[tuple[str, dict[str, Any], str]] = [
+    ("events are registered", {"filter": PASSES, "events_to_register": lambda _: [ClusterEventWithHint(NODE_ADD, PASSES)]}, "answered None"),
+    ("pre_enqueue answers", {"pre_enqueue": lambda *_: True}, "pre_enqueue returned True"),
+    ("sort_key can be", {"sort_key": lambda _, queued: queued.pod.name if queued.pod.name == "web-1" else 3}, "'<' not supported"),
+    ("pre_filter answers", {"pre_filter": PASSES}, "pre_filter returned None, not (PreFilterResult"),
+    ("pre_filter answers", {"pre_filter": lambda *_: (PreFilterResult(cast("Any", "node-1")), None)}, "left the nodes 'node-1', not a tuple"),
+    ("pre_filter answers", {"pre_filter": lambda *_: (PreFilterResult(("x", "y")), None)}, "nodes that do not exist: x, y"),
+    ("pre_filter answers", {"pre_filter": lambda *_: (None, error("no"))}, "pre_filter returned Error (no); it may return"),
+    ("filter answers", {"filter": lambda *_: False}, "filter returned False"),
+    ("filter answers", {"filter": lambda *_: SKIP}, "filter returned Skip"),
+    ("filter answers", {"filter": lambda *_: unschedulable()}, "turned the pod down without a reason"),
+    ("filter answers", {"filter": lambda self, state, pod, node: node.node.metadata.labels["zone"]}, "it raised KeyError: 'zone'"),
+    ("filter does not depend on the order", {"filter": by_order}, "asked from the last node on"),
+    ("filter_nodes says", {"filter": PASSES, "filter_nodes": lambda _, s, p, table, rows: NodeStatuses.of([unschedulable("no")] * (rows.stop - rows.start))}, "filter says of node-0: Success, filter_nodes over rows 0:3: Unschedulable (no)"),
+    ("filter_nodes says", {"filter": PASSES, "filter_nodes": lambda _, s, p, table, rows: NodeStatuses.success(len(table))}, "did not return NodeStatuses of 1 nodes"),
+    ("dry runs see", {"pre_filter": remember, "filter": recall}, "needs add_pod and remove_pod"),
+    ("scores are whole", {"score": lambda *_: (1000, None)}, "has 1000 points after normalising"),
+    ("scores are whole", {"score": lambda *_: (1.5, None)}, "score returned 1.5, not a whole number"),
+    ("scores are whole", {"score": lambda *_: 10}, "score returned 10, not (a whole number"),
+    ("score_nodes says", {"score": lambda *_: (1, None), "score_nodes": lambda _, s, p, t, rows: rows}, "score gives node-0 1 points, score_nodes 0"),
+    ("score_nodes says", {"score": lambda *_: (1, None), "score_nodes": lambda _, s, p, t, rows: np.ones(len(rows))}, "did not return int64[3]"),
+    ("post_filter answers", {"post_filter": FITS}, "post_filter returned (None, None), not"),
+    ("what is reserved", {"reserve": PASSES, "unreserve": lambda *_: 1 / 0}, "ZeroDivisionError"),
+    ("permit answers", {"permit": lambda *_: (Status(Code.WAIT, ("w",)), 0)}, "permit waits, but for 0 ns"),
+    ("permit answers", {"permit": lambda *_: (None, 1.5)}, "permit waits for 1.5"),
+    ("binding methods", {"bind": lambda *_: Work()}, "there is no resume"),
+    ("binding methods", {"pre_bind": lambda *_: "done", "pre_bind_pre_flight": PASSES}, "pre_bind returned 'done'"),
+    ("pods with the same signature", {"filter": lambda _, s, pod, n: unschedulable("no") if pod.name.endswith("8") else None, "sign_pod": lambda *_: ((), None)}, "sign_pod leaves the name out"),
+    ("the same call", {"filter": alternating()}, "asked twice, it answered"),
+    ("pods, nodes and the table", {"filter": spoil_pod}, "the pod was changed"),
+    ("pods, nodes and the table", {"filter": spoil_node}, "node node-0 was changed"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "methods", "words"), MISTAKES)
+def test_mistake_is_found_by_its_rule(rule: str, methods: dict[str, Any], words: str) -> None:
+    plugin = type("Mine", (), {"name": "Mine", **methods})
+    [check] = [check for check in plugin_checks(plugin) if check.name.startswith(rule)]
+
+    with pytest.raises(PluginCheckError) as caught:
+        check()
+
+    assert f"plugin Mine breaks the rule '{check.name}':" in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_what_is_not_given_back_is_found() -> None:
+    class Greedy(Good):
+        def unreserve(self, state: Any, pod: Any, node_name: str) -> None: ...
+
+    with pytest.raises(PluginCheckError, match="after reserve and unreserve on node-0 the verdicts are"):
+        check_plugin(Greedy)
+
+
+def test_unknown_arguments_that_are_taken_are_found() -> None:
+    class Lax(msgspec.Struct):
+        limit: int = 3
+
+    entry = PluginEntry("Lax", lambda _args, _handle: Good(Good.Args(), None), lambda raw: msgspec.convert(raw, Lax))
+
+    with pytest.raises(PluginCheckError, match="the argument noSuchArgument was taken"):
+        check_plugin(entry)
+
+
+def test_class_that_is_no_plugin_is_refused_at_once() -> None:
+    with pytest.raises(PluginClassError, match="has no `name`"):
+        plugin_checks(type("Mine", (), {}))
+
+
+def test_samples_of_ones_own_are_tried_too() -> None:
+    def needs_gpu(_self: Any, _state: Any, _pod: Any, node: Any) -> None:
+        if node.name == "gpu-1":
+            raise LookupError("no driver")
+
+    plugin = type("Mine", (), {"name": "Mine", "filter": needs_gpu})
+    check_plugin(plugin)
+
+    with pytest.raises(PluginCheckError, match="on sample gpu: it raised LookupError: no driver"):
+        check_plugin(plugin, samples=[Sample("gpu", (make_node("gpu-1"),), make_pod("p"))])
+
+
+class TestExpectedFailures:
+    PLUGIN = type("Mine", (), {"name": "Mine", "permit": lambda *_: (Status(Code.WAIT, ("w",)), 0)})
+    RULE = "permit answers with a status and a time"
+
+    def test_rule_that_is_known_to_be_broken_does_not_fail(self) -> None:
+        check_plugin(self.PLUGIN, expected_failures={self.RULE: "it is opened by hand"})
+
+    @pytest.mark.parametrize(
+        ("expected", "words"),
+        [("filter answers with a status", "holds, although it is expected to fail: why"), ("no rule", "there is no rule 'no rule'")],
+    )  # fmt: skip
+    def test_list_must_be_true(self, expected: str, words: str) -> None:
+        with pytest.raises(PluginCheckError, match=words):
+            check_plugin(self.PLUGIN, expected_failures={self.RULE: "why", expected: "why"})
+
+
+@pytest.mark.parametrize("check", plugin_checks(Good), ids=str)
+def test_each_check_can_be_a_test(check: Callable[[], None]) -> None:
+    check()
