@@ -8,20 +8,31 @@ from __future__ import annotations
 
 from typing import Final
 
+from schedlab.registry.admission.default_classes import DEFAULT_INGRESS_CLASS, DEFAULT_STORAGE_CLASS
 from schedlab.registry.admission.default_toleration_seconds import DEFAULT_TOLERATION_SECONDS
+from schedlab.registry.admission.limit_ranger import LIMIT_RANGER
 from schedlab.registry.admission.namespace_lifecycle import NAMESPACE_LIFECYCLE
+from schedlab.registry.admission.persistent_volume_claim_resize import PERSISTENT_VOLUME_CLAIM_RESIZE
+from schedlab.registry.admission.pod_resize import POD_RESIZE_VALIDATOR
 from schedlab.registry.admission.pod_topology_labels import POD_TOPOLOGY_LABELS
 from schedlab.registry.admission.priority import PRIORITY
+from schedlab.registry.admission.runtime_class import RUNTIME_CLASS
 from schedlab.registry.admission.service_account import SERVICE_ACCOUNT
 from schedlab.registry.admission.storage_object_in_use_protection import STORAGE_OBJECT_IN_USE_PROTECTION
 
 KNOWN: Final = (
     NAMESPACE_LIFECYCLE,
+    LIMIT_RANGER,
     SERVICE_ACCOUNT,
     PRIORITY,
     DEFAULT_TOLERATION_SECONDS,
+    DEFAULT_STORAGE_CLASS,
     STORAGE_OBJECT_IN_USE_PROTECTION,
+    PERSISTENT_VOLUME_CLAIM_RESIZE,
+    RUNTIME_CLASS,
+    DEFAULT_INGRESS_CLASS,
     POD_TOPOLOGY_LABELS,
+    POD_RESIZE_VALIDATOR,
 )
 
 #: What kube-apiserver switches on by itself.
