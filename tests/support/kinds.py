@@ -45,8 +45,9 @@ def stored(resource: str, obj: Mapping[str, Any], within: Context | None = None)
     rules, known = strategy(resource), defaulted(resource, obj, chosen)
     if rules.conversion is not None:
         known = rules.conversion.to_stored(known)
+    known["metadata"].update({"uid": "u", "creationTimestamp": NOW})
     rules.prepare(known, chosen)
-    known["metadata"].update({"uid": "u", "resourceVersion": "1", "creationTimestamp": NOW})
+    known["metadata"]["resourceVersion"] = "1"
     return known
 
 

@@ -19,7 +19,7 @@ from schedlab.api.rules.cron import CronError, is_time_zone, parse_schedule
 from schedlab.api.validation import meta
 from schedlab.api.validation.common import nonnegative
 from schedlab.api.validation.jobs import validate_job_spec
-from schedlab.api.validation.workloads import pod_name_warnings, selector_text
+from schedlab.api.validation.workloads import is_new_generation, pod_name_warnings, selector_text
 from schedlab.apimachinery import field, names
 from schedlab.apimachinery.field import ErrorList, Path
 
@@ -59,7 +59,7 @@ def _validate(cron: Object, context: Context) -> ErrorList:
         errors.append(field.invalid(Path("metadata", "name"), name, names.max_len_error(_NAME_MAX)))
     if not errors:
         context.warnings.extend(pod_name_warnings(name))
-        context.warnings.extend(job_warnings(cron["spec"]["jobTemplate"]["spec"], _JOB_SPEC))
+        context.warnings.extend(job_warnings(cron["spec"]["jobTemplate"]["spec"], _JOB_SPEC, context))
     return errors
 
 
@@ -131,8 +131,8 @@ def _validate_update(new: Object, old: Object, context: Context) -> ErrorList:
     errors += _validate_spec(new["spec"], old["spec"], context)
     if errors:
         return errors
-    if new["metadata"].get("generation") != old["metadata"].get("generation"):
-        context.warnings.extend(job_warnings(new["spec"]["jobTemplate"]["spec"], _JOB_SPEC))
+    if is_new_generation(new, old):
+        context.warnings.extend(job_warnings(new["spec"]["jobTemplate"]["spec"], _JOB_SPEC, context))
     if "TZ" in new["spec"].get("schedule", ""):
         context.warnings.append(_ZONE_IN_SCHEDULE)
     return []

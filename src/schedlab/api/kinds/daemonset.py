@@ -24,6 +24,7 @@ from schedlab.api.validation.int_or_percent import validate_at_most_whole, valid
 from schedlab.api.validation.workloads import (
     amount_of,
     parse_selector,
+    template_warnings,
     validate_collisions,
     validate_endless_pods,
     validate_fixed_selector,
@@ -37,6 +38,7 @@ from schedlab.apimachinery.selectors import parse_int64, validate_label_selector
 TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 
 _SPEC: Final = Path("spec")
+_TEMPLATE: Final = _SPEC.child("template")
 _STATUS: Final = Path("status")
 _STRATEGIES: Final = ("RollingUpdate", "OnDelete")
 _ALWAYS_SHOWN: Final = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
@@ -83,7 +85,10 @@ def _prepare(daemons: Object, context: Context) -> None:
 
 def _validate(daemons: Object, context: Context) -> ErrorList:
     errors = meta.validate(daemons["metadata"], names.name_is_dns_subdomain, namespaced=True)
-    return errors + _validate_spec(daemons["spec"], context)
+    errors += _validate_spec(daemons["spec"], context)
+    if not errors:
+        context.warnings.extend(template_warnings(daemons["spec"]["template"], _TEMPLATE, context))
+    return errors
 
 
 def _validate_spec(spec: Object, context: Context) -> ErrorList:
@@ -141,7 +146,11 @@ def _validate_update(new: Object, old: Object, context: Context) -> ErrorList:
     errors = meta.validate_update(new["metadata"], old["metadata"])
     selector, before = new["spec"].get("selector"), old["spec"].get("selector")
     errors += validate_fixed_selector(selector, before, _SPEC.child("selector"))
-    return errors + _validate_spec(new["spec"], context)
+    errors += _validate_spec(new["spec"], context)
+    template = new["spec"]["template"]
+    if not errors and template != old["spec"]["template"]:
+        context.warnings.extend(template_warnings(template, _TEMPLATE, context))
+    return errors
 
 
 def _validate_status(new: Object, old: Object, _context: Context) -> ErrorList:

@@ -29,7 +29,9 @@ from schedlab.api.validation.common import nonnegative
 from schedlab.api.validation.int_or_percent import validate_at_most_whole, validate_int_or_percent
 from schedlab.api.validation.workloads import (
     amount_of,
+    is_new_generation,
     pod_name_warnings,
+    template_warnings,
     validate_available,
     validate_collisions,
     validate_fixed_selector,
@@ -41,6 +43,7 @@ from schedlab.apimachinery import field, names
 from schedlab.apimachinery.field import ErrorList, Path
 
 _SPEC: Final = Path("spec")
+_TEMPLATE: Final = _SPEC.child("template")
 _STATUS: Final = Path("status")
 _STRATEGIES: Final = ("Recreate", "RollingUpdate")
 _PARTS: Final = ("updatedReplicas", "readyReplicas", "availableReplicas")
@@ -83,6 +86,7 @@ def _validate(deployment: Object, context: Context) -> ErrorList:
     errors += _validate_spec(deployment["spec"], context)
     if not errors:
         context.warnings.extend(pod_name_warnings(metadata["name"]))
+        context.warnings.extend(template_warnings(deployment["spec"]["template"], _TEMPLATE, context))
     return errors
 
 
@@ -135,7 +139,10 @@ def _validate_update(new: Object, old: Object, context: Context) -> ErrorList:
     errors = meta.validate_update(new["metadata"], old["metadata"])
     errors += _validate_spec(new["spec"], context)
     selector, before = new["spec"].get("selector"), old["spec"].get("selector")
-    return errors + validate_fixed_selector(selector, before, _SPEC.child("selector"))
+    errors += validate_fixed_selector(selector, before, _SPEC.child("selector"))
+    if not errors and is_new_generation(new, old):
+        context.warnings.extend(template_warnings(new["spec"]["template"], _TEMPLATE, context))
+    return errors
 
 
 def _prepare_status(new: Object, old: Object, context: Context) -> None:

@@ -20,9 +20,11 @@ from schedlab.api.validation import meta
 from schedlab.api.validation.job_status import has_condition, validate_job_status
 from schedlab.api.validation.jobs import is_indexed, validate_job_spec
 from schedlab.api.validation.workloads import (
+    is_new_generation,
     parse_selector,
     pod_name_warnings,
     selector_text,
+    template_warnings,
     validate_fixed_selector,
 )
 from schedlab.apimachinery import field, names
@@ -112,14 +114,15 @@ def _validate(job: Object, context: Context) -> ErrorList:
     errors = _validate_job(job, context, new_labels=True)
     if not errors:
         context.warnings.extend(pod_name_warnings(job["metadata"]["name"]))
-        context.warnings.extend(job_warnings(job["spec"], _SPEC))
+        context.warnings.extend(job_warnings(job["spec"], _SPEC, context))
     return errors
 
 
-def job_warnings(spec: Mapping[str, Any], path: Path) -> list[str]:
+def job_warnings(spec: Mapping[str, Any], path: Path, context: Context) -> list[str]:
     """What to tell about a spec that is accepted."""
     many = spec.get("completions", 0) > _COMPLETIONS_SOFT_MAX and spec.get("parallelism", 0) > _PARALLELISM_SOFT_MAX
-    return [f"{path}: {_TOO_MANY_INDEXES}"] if many and is_indexed(spec) else []
+    warnings = [f"{path}: {_TOO_MANY_INDEXES}"] if many and is_indexed(spec) else []
+    return warnings + template_warnings(spec["template"], path.child("template"), context)
 
 
 def _validate_job(job: Object, context: Context, *, new_labels: bool) -> ErrorList:
@@ -198,8 +201,8 @@ def _validate_update(new: Object, old: Object, context: Context) -> ErrorList:
         if spec.get(key) != before.get(key):
             shown = internal_text(kind, spec.get(key))
             errors.append(field.invalid(_SPEC.child(key), shown, names.FIELD_IMMUTABLE))
-    if not errors and new["metadata"].get("generation") != old["metadata"].get("generation"):
-        context.warnings.extend(job_warnings(spec, _SPEC))
+    if not errors and is_new_generation(new, old):
+        context.warnings.extend(job_warnings(spec, _SPEC, context))
     return errors
 
 

@@ -13,7 +13,7 @@ from schedlab.api.kinds.strategy import Context, Strategy, UpdateStrategy, bump_
 from schedlab.api.kinds.templates import prepare_template
 from schedlab.api.object import Object
 from schedlab.api.validation import meta
-from schedlab.api.validation.workloads import validate_pod_template
+from schedlab.api.validation.workloads import is_new_generation, template_warnings, validate_pod_template
 from schedlab.apimachinery import names
 from schedlab.apimachinery.field import ErrorList, Path
 
@@ -31,7 +31,10 @@ def _prepare(template: Object, context: Context) -> None:
 
 def _validate(template: Object, context: Context) -> ErrorList:
     errors = meta.validate(template["metadata"], names.name_is_dns_subdomain, namespaced=True)
-    return errors + validate_pod_template(template["template"], _TEMPLATE, context)
+    errors += validate_pod_template(template["template"], _TEMPLATE, context)
+    if not errors:
+        context.warnings.extend(template_warnings(template["template"], _TEMPLATE, context))
+    return errors
 
 
 def _prepare_update(new: Object, old: Object, context: Context) -> None:
@@ -41,7 +44,10 @@ def _prepare_update(new: Object, old: Object, context: Context) -> None:
 
 def _validate_update(new: Object, old: Object, context: Context) -> ErrorList:
     errors = meta.validate_update(new["metadata"], old["metadata"])
-    return errors + validate_pod_template(new["template"], _TEMPLATE, context)
+    errors += validate_pod_template(new["template"], _TEMPLATE, context)
+    if not errors and is_new_generation(new, old):
+        context.warnings.extend(template_warnings(new["template"], _TEMPLATE, context))
+    return errors
 
 
 POD_TEMPLATE: Final = Strategy(

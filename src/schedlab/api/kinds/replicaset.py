@@ -26,7 +26,9 @@ from schedlab.api.object import Object, StoredObject
 from schedlab.api.validation import meta
 from schedlab.api.validation.common import nonnegative
 from schedlab.api.validation.workloads import (
+    is_new_generation,
     pod_name_warnings,
+    template_warnings,
     validate_available,
     validate_fixed_selector,
     validate_parts,
@@ -38,6 +40,7 @@ from schedlab.apimachinery.field import ErrorList, Path
 from schedlab.apimachinery.field_selectors import FieldLabels
 
 _SPEC: Final = Path("spec")
+_TEMPLATE: Final = _SPEC.child("template")
 _STATUS: Final = Path("status")
 _PARTS: Final = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
 _COUNTS: Final = ("replicas", *_PARTS, "observedGeneration", "terminatingReplicas")
@@ -61,6 +64,7 @@ def _validate(replicas: Object, context: Context) -> ErrorList:
     errors += _validate_spec(replicas["spec"], context)
     if not errors:
         context.warnings.extend(pod_name_warnings(metadata["name"]))
+        context.warnings.extend(template_warnings(replicas["spec"]["template"], _TEMPLATE, context))
     return errors
 
 
@@ -81,7 +85,10 @@ def _validate_update(new: Object, old: Object, context: Context) -> ErrorList:
     errors = meta.validate_update(new["metadata"], old["metadata"])
     errors += _validate_spec(new["spec"], context)
     selector, before = new["spec"].get("selector"), old["spec"].get("selector")
-    return errors + validate_fixed_selector(selector, before, _SPEC.child("selector"))
+    errors += validate_fixed_selector(selector, before, _SPEC.child("selector"))
+    if not errors and is_new_generation(new, old):
+        context.warnings.extend(template_warnings(new["spec"]["template"], _TEMPLATE, context))
+    return errors
 
 
 def _prepare_status(new: Object, old: Object, context: Context) -> None:

@@ -19,7 +19,9 @@ from schedlab.api.object import Object, StoredObject
 from schedlab.api.validation import meta
 from schedlab.api.validation.common import nonnegative
 from schedlab.api.validation.workloads import (
+    is_new_generation,
     pod_name_warnings,
+    template_warnings,
     validate_available,
     validate_endless_pods,
     validate_parts,
@@ -67,6 +69,7 @@ def _validate(controller: Object, context: Context) -> ErrorList:
     errors += _validate_spec(controller["spec"], context)
     if not errors:
         context.warnings.extend(pod_name_warnings(metadata["name"]))
+        _warn(controller, context)
     return errors
 
 
@@ -92,7 +95,15 @@ def _prepare_update(new: Object, old: Object, context: Context) -> None:
 
 
 def _validate_update(new: Object, old: Object, context: Context) -> ErrorList:
-    return meta.validate_update(new["metadata"], old["metadata"]) + _validate_spec(new["spec"], context)
+    errors = meta.validate_update(new["metadata"], old["metadata"]) + _validate_spec(new["spec"], context)
+    if not errors and is_new_generation(new, old):
+        _warn(old, context)  # it is the old template that upstream looks at
+    return errors
+
+
+def _warn(controller: Object, context: Context) -> None:
+    if template := controller["spec"].get("template"):
+        context.warnings.extend(template_warnings(template, _SPEC.child("template"), context))
 
 
 def _validate_status(new: Object, old: Object, _context: Context) -> ErrorList:

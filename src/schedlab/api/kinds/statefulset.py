@@ -23,10 +23,13 @@ from schedlab.api.validation.common import dns_label, nonnegative, one_of
 from schedlab.api.validation.int_or_percent import validate_at_most_whole, validate_int_or_percent
 from schedlab.api.validation.pods.annotations import validate_annotations
 from schedlab.api.validation.pods.rules import PodRules
+from schedlab.api.validation.pods.warnings import claim_spec_warnings
 from schedlab.api.validation.workloads import (
     amount_of,
+    is_new_generation,
     parse_selector,
     selector_text,
+    template_warnings,
     validate_available,
     validate_collisions,
     validate_endless_pods,
@@ -39,6 +42,7 @@ from schedlab.apimachinery import field, names
 from schedlab.apimachinery.field import ErrorList, Path
 
 _SPEC: Final = Path("spec")
+_TEMPLATE: Final = _SPEC.child("template")
 _STATUS: Final = Path("status")
 _MANAGEMENT: Final = ("OrderedReady", "Parallel")
 _RETENTION: Final = ("Retain", "Delete")
@@ -112,11 +116,17 @@ def _validate(stateful: Object, context: Context) -> ErrorList:
         errors += validate_claim_spec(claim["spec"], claims.index(i).child("spec"), context)
     errors += _validate_spec(spec, _SPEC, context)
     if not errors:
+        context.warnings.extend(template_warnings(spec["template"], _TEMPLATE, context))
         _warn(spec, context)
     return errors
 
 
-def _warn(spec: Object, context: Context) -> None:
+def _warn(spec: Object, context: Context, *below: str) -> None:
+    """Look at claims, whose paths have a step more in updates, and at the history."""
+    for i, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
+        path = _SPEC.child("volumeClaimTemplates").index(i)
+        own = path.child(*below) if below else path
+        context.warnings.extend(claim_spec_warnings(claim["spec"], own))
     if spec.get("revisionHistoryLimit", 0) < 0:
         context.warnings.append(_NEGATIVE_LIMIT)
 
@@ -217,7 +227,9 @@ def _validate_update(new: Object, old: Object, context: Context) -> ErrorList:
     if _fixed_part(spec) != _fixed_part(before):
         errors.append(field.forbidden(_SPEC, _FIXED))
     if not errors:
-        _warn(spec, context)
+        if is_new_generation(new, old):
+            context.warnings.extend(template_warnings(spec["template"], _TEMPLATE, context))
+        _warn(spec, context, "Spec")
     return errors
 
 

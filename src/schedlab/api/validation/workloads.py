@@ -15,6 +15,7 @@ from schedlab.api.object import Object
 from schedlab.api.validation.int_or_percent import IntOrPercent, percent_of
 from schedlab.api.validation.pods.rules import PodRules
 from schedlab.api.validation.pods.spec import validate_template
+from schedlab.api.validation.pods.warnings import pod_warnings
 from schedlab.apimachinery import field, gojson, names
 from schedlab.apimachinery.field import ErrorList, Path
 from schedlab.apimachinery.gojson import Verbatim
@@ -142,6 +143,16 @@ def validate_collisions(new: Mapping[str, Any], old: Mapping[str, Any], path: Pa
     if before is None or (count is not None and count >= before):
         return []
     return [field.invalid(path.child("collisionCount"), count or 0, "cannot be decremented")]
+
+
+def template_warnings(template: Mapping[str, Any], path: Path, context: Context) -> list[str]:
+    """Look at a template that is allowed."""
+    return pod_warnings(template.get("metadata") or {}, template["spec"], PodRules(context.features), path)
+
+
+def is_new_generation(new: Object, old: Object) -> bool:
+    """Whether an update changes what is wanted."""
+    return bool(new["metadata"].get("generation") != old["metadata"].get("generation"))
 
 
 def pod_name_warnings(name: str) -> list[str]:
