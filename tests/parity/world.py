@@ -32,8 +32,7 @@ from schedlab.scheduler.framework.record import BindingRecord, CycleRecord, Queu
 from schedlab.scheduler.framework.status import Status
 from schedlab.scheduler.framework.types import PodInfo
 from schedlab.scheduler.scheduler import Scheduler
-from schedlab.store import Store
-from schedlab.store.store import Snapshot
+from schedlab.store import Snapshot, Store
 from tests.parity import volumes
 from tests.parity.extenders import Extenders
 from tests.parity.families import Case

@@ -229,12 +229,12 @@ def test_the_first_wrong_type_is_reported_unless_a_type_with_its_own_decoder_fai
     [("***", 0), ("ab*d", 2), ("abc", 0), ("abcde", 4), ("ab=d", 2), ("a===", 1), ("ab==x", 4), ("abc=\n=", 5)],
 )
 def test_bad_base64_is_reported_with_its_position(text: str, position: int) -> None:
-    assert position == strict.base64_error(text)
+    assert position == scalars.base64_error(text)
 
 
 @pytest.mark.parametrize("text", ["", "YQ==", "YWI=", "YWJj", "YW\nJj\r\n", "YQ=\n="])
 def test_good_base64_is_accepted(text: str) -> None:
-    assert strict.base64_error(text) is None
+    assert scalars.base64_error(text) is None
 
 
 # --- restoring patched objects --------------------------------------------------------------------------------------

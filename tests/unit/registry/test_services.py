@@ -24,13 +24,16 @@ def registry() -> Registry:
 
 def create(registry: Registry, name: str, **spec: Any) -> dict[str, Any]:
     obj = {"metadata": {"name": name}, "spec": {"ports": [{"port": 80}], **spec}}
-    return registry.create("services", registry.decode("services", obj), "default").raw["spec"]
+    made: dict[str, Any] = registry.create("services", registry.decode("services", obj), "default").raw["spec"]
+    return made
 
 
 def patch(registry: Registry, name: str, change: dict[str, Any]) -> dict[str, Any]:
     old = registry.get("services", name, "default").thaw()
     old["spec"].update(change)
-    return registry.update("services", name, registry.decode("services", old), "default").object.raw["spec"]
+    written = registry.update("services", name, registry.decode("services", old), "default")
+    made: dict[str, Any] = written.object.raw["spec"]
+    return made
 
 
 def test_each_service_gets_an_address_of_its_own(registry: Registry) -> None:

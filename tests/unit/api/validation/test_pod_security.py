@@ -154,7 +154,7 @@ def test_kernel_parameters(name: str, fields: dict[str, Any], expected: list[str
 
 
 def test_linux_pods_have_no_windows_options() -> None:
-    options = {"windowsOptions": {}}
+    options: dict[str, Any] = {"windowsOptions": {}}
     text = "Forbidden: windows options cannot be set for a linux pod"
     check(
         {"os": {"name": "linux"}, "securityContext": options, "containers": container(securityContext=options)},

@@ -139,13 +139,13 @@ def _without(feature: str) -> dict[str, bool]:
 
 
 def test_a_signal_that_is_dropped_takes_an_empty_lifecycle_along() -> None:
-    spec = {"os": {"name": "linux"}, "containers": container(lifecycle={"stopSignal": "SIGTERM"})}
+    spec: dict[str, Any] = {"os": {"name": "linux"}, "containers": container(lifecycle={"stopSignal": "SIGTERM"})}
     made = stored("pods", pod(**spec), context(ContainerStopSignals=False))
     assert "lifecycle" not in made["spec"]["containers"][0]
 
 
 def test_restart_rules_that_are_off_leave_sidecars() -> None:
-    spec = {
+    spec: dict[str, Any] = {
         "containers": container(restartPolicy="Never"),
         "initContainers": [{"name": "s", "image": "i", "restartPolicy": "Always"}],
     }
