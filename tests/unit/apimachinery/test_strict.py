@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from schedlab.apimachinery import json_reader, schema, strict
+from schedlab.apimachinery import json_reader, scalars, schema, strict
 from schedlab.apimachinery.patch import merge_patch
 from schedlab.apimachinery.strict import DecodeError
 
