@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from schedlab.client.effects import Part
+from schedlab.controllers.cronjob.controller import CronJobController
 from schedlab.controllers.daemonset.controller import DaemonSetsController
 from schedlab.controllers.deployment.controller import DeploymentController
 from schedlab.controllers.framework.controller import ControllerContext
@@ -40,6 +41,7 @@ CONTROLLERS: Final[Mapping[str, Constructor]] = {
     ReplicationManager.name: ReplicationManager,
     DaemonSetsController.name: DaemonSetsController,
     JobController.name: JobController,
+    CronJobController.name: CronJobController,
     TTLAfterFinishedController.name: TTLAfterFinishedController,
     ReplicaSetController.name: ReplicaSetController,
     DeploymentController.name: DeploymentController,
