@@ -32,8 +32,11 @@ _shared: dict[tuple[bytes, str], PodFacts] = {}
 class LabelledPod(Protocol):
     """A pod as selectors see it."""
 
-    namespace: str
-    labels: Mapping[str, str]
+    @property
+    def namespace(self) -> str: ...
+
+    @property
+    def labels(self) -> Mapping[str, str]: ...
 
 
 @dataclass(frozen=True, slots=True)
