@@ -17,6 +17,7 @@ import orjson
 
 from schedlab.api.rules.ports import HostPort, host_ports
 from schedlab.api.rules.requests import NonZeroRequest, is_resize_infeasible, non_zero_request, pod_requests
+from schedlab.api.rules.templates import template_key
 from schedlab.apimachinery.selectors import Selector, selector_from_view
 from schedlab.scheduler.framework.amounts import Resource
 from schedlab.scheduler.framework.helpers.lazy import lazy
@@ -180,7 +181,7 @@ def facts_of(pod: Pod, stored: StoredObject | None) -> PodFacts:
     """Return the facts of a pod; pods that wait for a node share them when they were stored alike."""
     if stored is None or pod.spec.node_name:
         return PodFacts(pod, stored)
-    key = stored.body, stored.namespace
+    key = template_key(stored.body), stored.namespace
     found = _shared.get(key)
     if found is None:
         if len(_shared) >= _SHARED_MAX:

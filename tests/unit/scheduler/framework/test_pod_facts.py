@@ -48,6 +48,18 @@ def test_waiting_pods_that_are_stored_alike_share_their_facts() -> None:
     assert pod("a").facts is not pod("a", node="n").facts
 
 
+def test_the_name_of_the_token_volume_does_not_count() -> None:
+    def with_token(suffix: str) -> PodInfo:
+        name = f"kube-api-access-{suffix}"
+        spec = {"containers": [{"name": "c", "volumeMounts": [{"name": name}]}], "volumes": [{"name": name}]}
+        metadata = {"name": suffix, "namespace": "d", "uid": suffix}
+        obj = {"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": spec, "status": {}}
+        stored = StoredObject.encode("pods", obj, 1)
+        return PodInfo(stored.view, stored)
+
+    assert with_token("abcde").facts is with_token("12345").facts
+
+
 def test_a_pod_keeps_its_facts_on_its_way_to_a_node() -> None:
     waiting = pod()
     assumed = waiting.on_node("n")

@@ -13,6 +13,7 @@ from typing import Any, Final
 import orjson
 
 from schedlab.api.object import Object
+from schedlab.api.rules.templates import template_key
 from schedlab.api.validation import meta
 from schedlab.api.validation.common import messages
 from schedlab.api.validation.pods.annotations import MIRROR, validate_annotations, validate_profiles_match
@@ -71,9 +72,10 @@ def validate_pod(pod: Object, rules: PodRules) -> ErrorList:
 
 def _validate_own_spec(spec: Spec, metadata: Mapping[str, Any], rules: PodRules) -> ErrorList:
     """Check the spec of a pod, unless an equal one has been found sound: pods mostly come from few templates."""
-    if spec.get("volumes") or spec.get("resourceClaims"):  # whose checks look at the metadata, too
+    encoded = template_key(orjson.dumps(spec))
+    if b'"ephemeral":' in encoded or spec.get("resourceClaims"):  # whose checks look at the metadata, too
         return _check_own_spec(spec, metadata, rules)
-    key = rules.features, rules.is_pod, orjson.dumps(spec)
+    key = rules.features, rules.is_pod, encoded
     if key in _sound_specs:
         return []
     errors = _check_own_spec(spec, metadata, rules)
