@@ -94,9 +94,12 @@ class FieldManager:
         managed = self._read(live or {}, new)
         new = managed_fields.without_managed_fields(new)
         if managed.owned or not ((live or {}).get("metadata") or {}).get("uid"):
-            before = self._empty() if live is None else managed_fields.without_managed_fields(live)
             try:
-                self._update(before, new, managed, manager, now)
+                if live is None and not managed.owned:
+                    self._own(self._updater.created(new), managed, manager, now)
+                else:
+                    before = self._empty() if live is None else managed_fields.without_managed_fields(live)
+                    self._update(before, new, managed, manager, now)
             except TypedError:
                 # Upstream logs this as a bug of its own and goes on without managed fields.
                 return new
@@ -120,10 +123,15 @@ class FieldManager:
             return Managed()
 
     def _update(self, live: JSONObject, new: JSONObject, managed: Managed, manager: str, now: str) -> None:
-        owners = self._updater.update(live, new, managed.owned, _SELF)
-        managed.owned = owners
-        current = owners.pop(_SELF, None)
-        fields = fieldset.difference(current.fields, _UNMANAGED) if current else {}
+        managed.owned = self._updater.update(live, new, managed.owned, _SELF)
+        current = managed.owned.pop(_SELF, None)
+        self._own(current.fields if current else {}, managed, manager, now)
+        managed_fields.cap_update_managers(managed)
+
+    def _own(self, changed: FieldSet, managed: Managed, manager: str, now: str) -> None:
+        """Let the manager of an update own what it changed, beside what it owns already."""
+        owners = managed.owned
+        fields = fieldset.difference(changed, _UNMANAGED)
         if fields:
             who = managed_fields.manager_of(manager, UPDATE, self.gvk.api_version, self.subresource)
             previous = owners.get(who)
@@ -131,7 +139,6 @@ class FieldManager:
                 fields = fieldset.in_order(fieldset.union(fields, previous.fields))
             owners[who] = Owned(fields, self.gvk.api_version, applied=False)
             managed.times[who] = now
-        managed_fields.cap_update_managers(managed)
 
     def apply(
         self, live: JSONObject | None, patch: JSONObject, manager: str, now: str, *, force: bool

@@ -1,4 +1,4 @@
-"""The paths of a value that is there as a whole.
+"""The paths of a value that is there as a whole, and of an object that was just created.
 
 Types are compiled to functions, because every created object and every added field is walked.
 
@@ -6,7 +6,7 @@ Mirrors: sigs.k8s.io/structured-merge-diff/v6/typed/tofieldset.go (v1.36)
 Differs: nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Final, TypeAlias
 
@@ -14,7 +14,7 @@ from schedlab.apimachinery.apply import fieldset
 from schedlab.apimachinery.apply.fieldset import FieldSet
 from schedlab.apimachinery.apply.shapes import ANYTHING, field_type, grouped, is_atomic
 from schedlab.apimachinery.json_reader import JSONValue
-from schedlab.apimachinery.schema import List, Scalar, Struct, Type
+from schedlab.apimachinery.schema import Field, List, Scalar, Struct, Type
 
 
 def all_paths(value: JSONValue, type: Type) -> FieldSet:
@@ -89,5 +89,60 @@ def _list_walker(type: List) -> _Walker:
             same = groups[key]
             out[key] = _LEAF if len(same) > 1 else element(same[0])
         return out
+
+    return walk
+
+
+# --- created objects ------------------------------------------------------------------------------------------------
+
+
+def created_paths(obj: Mapping[str, JSONValue], type: Struct) -> FieldSet:
+    """The paths in which an object differs from one without any field: what its creator comes to own.
+
+    Says what a comparison with the empty object says is added or modified.
+    """
+    return _creation_walker(type)(obj) or {}
+
+
+_CreationWalker: TypeAlias = Callable[[JSONValue], "FieldSet | None"]
+
+
+@cache
+def _creation_walker(type: Struct) -> _CreationWalker:
+    walkers: dict[str, tuple[str, _CreationWalker]] = {}
+
+    def walk(value: JSONValue) -> FieldSet | None:
+        out: FieldSet = {}
+        for name in sorted(value):
+            known = walkers.get(name)
+            if known is None:
+                known = walkers[name] = f"f:{name}", _field_walker(type.fields.get(name))
+            node = known[1](value[name])
+            if node is not None:
+                out[known[0]] = node
+        return out or None
+
+    return walk
+
+
+def _field_walker(field: Field | None) -> _CreationWalker:
+    if field is None:
+        return _walker(ANYTHING)
+    if not field.always_written:
+        return _walker(field.type)
+    inner, empty = field.type, field.empty()
+    granular = not isinstance(inner, Scalar) and not is_atomic(inner)
+    if isinstance(inner, Struct) and granular and not field.pointer:
+        below = _creation_walker(inner)
+        return lambda value: None if value == empty else below(value) if value else _LEAF
+    contents = _walker(inner)
+
+    def walk(value: JSONValue) -> FieldSet | None:
+        if value == empty:
+            return None
+        if not granular or not value:
+            return _LEAF
+        # The container was there, empty; only what is in it is new.
+        return {key: node for key, node in contents(value).items() if key != fieldset.SELF}
 
     return walk

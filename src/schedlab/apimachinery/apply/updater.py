@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from schedlab.apimachinery.apply import fieldset, typed
 from schedlab.apimachinery.apply.fieldset import FieldSet, Path
 from schedlab.apimachinery.apply.managed import Manager, Owned
+from schedlab.apimachinery.apply.paths import created_paths
 from schedlab.apimachinery.schema import Struct
 
 JSONObject: TypeAlias = Mapping[str, Any]
@@ -65,6 +66,10 @@ class Updater:
         else:
             owners.pop(manager, None)
         return owners
+
+    def created(self, obj: JSONObject) -> FieldSet:
+        """Say what the creator of an object owns; raises TypedError."""
+        return fieldset.recursive_difference(created_paths(obj, self.type), self._ignored(self.api_version))
 
     def apply(
         self, live: JSONObject, config: JSONObject, owners: Owners, manager: Manager, *, force: bool

@@ -10,10 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-import orjson
-
 from schedlab.api.object import Object
-from schedlab.api.rules.templates import template_key
 from schedlab.api.validation import meta
 from schedlab.api.validation.common import messages
 from schedlab.api.validation.pods.annotations import MIRROR, validate_annotations, validate_profiles_match
@@ -24,6 +21,7 @@ from schedlab.api.validation.pods.containers import (
     validate_image_text,
     validate_init_containers,
 )
+from schedlab.api.validation.pods.known_specs import KnownSpecs
 from schedlab.api.validation.pods.networking import (
     validate_dns_config,
     validate_host_aliases,
@@ -45,7 +43,6 @@ from schedlab.api.validation.pods.volumes import validate_volumes
 from schedlab.api.validation.pods.windows import validate_host_processes, validate_os
 from schedlab.api.validation.resources import validate_container_requirements
 from schedlab.apimachinery import field, names
-from schedlab.apimachinery.features import FeatureGates
 from schedlab.apimachinery.field import ErrorList, Path
 
 _SPEC: Final = Path("spec")
@@ -54,10 +51,7 @@ _DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "N
 _PREEMPTION_POLICIES: Final = ("PreemptLowerPriority", "Never")
 _SECONDS_MAX: Final = 2**31 - 1
 
-#: Specs in which nothing was found, with the rules they were checked by, as JSON.
-_sound_specs: dict[tuple[FeatureGates, bool, bytes], None] = {}
-_SOUND_SPECS_MAX: Final = 1024
-_SOUND_BYTES_MAX: Final = 16 * 1024
+_sound_specs: Final = KnownSpecs()
 
 
 def validate_pod(pod: Object, rules: PodRules) -> ErrorList:
@@ -71,18 +65,13 @@ def validate_pod(pod: Object, rules: PodRules) -> ErrorList:
 
 
 def _validate_own_spec(spec: Spec, metadata: Mapping[str, Any], rules: PodRules) -> ErrorList:
-    """Check the spec of a pod, unless an equal one has been found sound: pods mostly come from few templates."""
-    encoded = template_key(orjson.dumps(spec))
-    if b'"ephemeral":' in encoded or spec.get("resourceClaims"):  # whose checks look at the metadata, too
-        return _check_own_spec(spec, metadata, rules)
-    key = rules.features, rules.is_pod, encoded
-    if key in _sound_specs:
+    """Check the spec of a pod, unless an equal one has been found sound."""
+    key = _sound_specs.key(spec, rules)
+    if key is not None and key in _sound_specs:
         return []
     errors = _check_own_spec(spec, metadata, rules)
-    if not errors and len(key[2]) <= _SOUND_BYTES_MAX:
-        if len(_sound_specs) >= _SOUND_SPECS_MAX:
-            _sound_specs.clear()
-        _sound_specs[key] = None
+    if key is not None and not errors:
+        _sound_specs.add(key)
     return errors
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from schedlab.api.validation.pods.annotations import APP_ARMOR, SECCOMP, SECCOMP_OF_CONTAINER
+from schedlab.api.validation.pods.known_specs import KnownSpecs
 from schedlab.api.validation.pods.overlaps import overlap_warnings
 from schedlab.api.validation.pods.rules import PodRules, Spec, each_container
 from schedlab.apimachinery import ip, names
@@ -51,6 +52,7 @@ _BYTES: Final = ("memory", "ephemeral-storage")
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 _NO_SELECTOR: Final = "a null labelSelector results in matching no pod"
+_quiet_specs: Final = KnownSpecs()
 _NO_SECCOMP: Final = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 
 
@@ -64,6 +66,16 @@ def pod_name_warnings(name: str) -> list[str]:
 
 def pod_warnings(metadata: Mapping[str, Any], spec: Spec, rules: PodRules, path: Path | None = None) -> list[str]:
     """Look at a pod, or at a template that is at a path."""
+    key = None if path is not None or metadata.get("annotations") else _quiet_specs.key(spec, rules)
+    if key is not None and key in _quiet_specs:
+        return []
+    warnings = _warnings(metadata, spec, rules, path)
+    if key is not None and not warnings:
+        _quiet_specs.add(key)
+    return warnings
+
+
+def _warnings(metadata: Mapping[str, Any], spec: Spec, rules: PodRules, path: Path | None) -> list[str]:
     here = _Place(path, (spec.get("securityContext") or {}).get("appArmorProfile"))
     annotations = metadata.get("annotations") or {}
     warnings = _node_label_warnings(spec, here.spec)

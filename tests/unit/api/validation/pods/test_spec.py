@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from schedlab.api.validation.pods import spec as checks
+from schedlab.api.validation.pods.known_specs import KnownSpecs
 from schedlab.api.validation.pods.rules import PodRules
 from schedlab.apimachinery.features import FeatureGates
 
@@ -36,7 +37,7 @@ def test_an_equal_spec_is_not_checked_again(monkeypatch: pytest.MonkeyPatch) -> 
         calls.append(metadata["name"])
         return check(spec, metadata, path, rules)
 
-    monkeypatch.setattr(checks, "_sound_specs", {})
+    monkeypatch.setattr(checks, "_sound_specs", KnownSpecs())
     monkeypatch.setattr(checks, "validate_pod_spec", counted)
 
     for name in ("one", "two"):
