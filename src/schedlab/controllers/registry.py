@@ -13,6 +13,7 @@ from schedlab.client.effects import Part
 from schedlab.controllers.cronjob.controller import CronJobController
 from schedlab.controllers.daemonset.controller import DaemonSetsController
 from schedlab.controllers.deployment.controller import DeploymentController
+from schedlab.controllers.disruption import DisruptionController
 from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.garbagecollector import GarbageCollector
 from schedlab.controllers.job.controller import JobController
@@ -46,6 +47,7 @@ CONTROLLERS: Final[Mapping[str, Constructor]] = {
     ReplicaSetController.name: ReplicaSetController,
     DeploymentController.name: DeploymentController,
     StatefulSetController.name: StatefulSetController,
+    DisruptionController.name: DisruptionController,
     PVCProtectionController.name: PVCProtectionController,
     PVProtectionController.name: PVProtectionController,
     VACProtectionController.name: VACProtectionController,
