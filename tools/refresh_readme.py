@@ -1,27 +1,37 @@
-"""Runs the commands of README.md against a simulator and puts their real output below them.
+"""Runs the commands of README.md and of the guides against a simulator and puts their real output below them.
 
 A fenced block of the language `console` is a session: lines that begin with `$ ` are run by bash, in order over the
 whole file, and what they print stands below. Blocks whose first line is `# not run` are left alone. `make docs` calls
-this; a test compares the file with what comes out, times and other things of the moment set aside (`timeless`).
+this; a test compares each file with what comes out, times and other things of the moment set aside (`timeless`).
+
+A document may write files, by blocks such as "```python file=my_plugin.py"; its commands then run in a folder that holds
+nothing else, otherwise in the root of the repository. `<!-- simulator: --nodes 5 -->` on a line of its own starts a new
+simulator with these options for the commands after it.
 """
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Self
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
-_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PART = re.compile(
+    r"^```(?P<info>[^`\n]*)\n(?P<body>.*?)^```$|^<!-- simulator:(?P<options>[^\n]*)-->$", re.MULTILINE | re.DOTALL
+)
+_FILE = re.compile(r"\bfile=(\S+)$")
 _NOT_RUN = "# not run\n"
 _TIMEOUT_S = 60
 
 # What differs from run to run, and what stands for it when two texts are compared.
 _MOMENTARY = (
+    (re.compile(r"\bin \d+\.\d+s\b"), "in <duration>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
     (re.compile(r"\b\d+(ms|s|m|h|d)(\d+s)?\b(?= |$)", re.MULTILINE), "<age>"),
     (re.compile(r"127\.0\.0\.1:\d+"), "<address>"),
@@ -36,34 +46,79 @@ def timeless(text: str) -> str:
     return text
 
 
-def refreshed(text: str, environment: Mapping[str, str]) -> str:
-    """The text with the output of every command as it is now."""
-    return _BLOCK.sub(lambda block: f"```console\n{_session(block[1], environment)}```", text)
+def documents() -> list[Path]:
+    """The files whose commands are run."""
+    return [README, *sorted((ROOT / "docs" / "guides").glob("*.md"))]
 
 
-def _session(session: str, environment: Mapping[str, str]) -> str:
-    if session.startswith(_NOT_RUN):
-        return session
-    commands = [line.removeprefix("$ ") for line in session.splitlines() if line.startswith("$ ")]
-    return "".join(f"$ {command}\n{_output(command, environment)}" for command in commands)
+def refreshed(text: str, programs: Path) -> str:
+    """The text with the output of every command as it is now; `programs` holds schedlab and kubectl."""
+    with tempfile.TemporaryDirectory(prefix="schedlab-") as scratch, _Sessions(programs) as sessions:
+        sessions.folder = Path(scratch) if _writes_files(text) else ROOT
+        return _PART.sub(sessions.part, text)
 
 
-def _output(command: str, environment: Mapping[str, str]) -> str:
-    done = subprocess.run(
-        ["bash", "-c", command],
-        cwd=ROOT,
-        env=dict(environment),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=_TIMEOUT_S,
-        check=False,
-    )
-    return done.stdout if not done.stdout or done.stdout.endswith("\n") else done.stdout + "\n"
+def _writes_files(text: str) -> bool:
+    return any(_FILE.search(part["info"] or "") for part in _PART.finditer(text))
+
+
+class _Sessions:
+    """Goes through a document from top to bottom, with one simulator at a time."""
+
+    folder = ROOT
+
+    def __init__(self, programs: Path) -> None:
+        self._programs = programs
+        self._options: Sequence[str] = ()
+        self._running = ExitStack()
+        self._environment: Mapping[str, str] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+
+    def part(self, part: re.Match[str]) -> str:
+        """Do what a part of the document asks for, and return it as it is now."""
+        if part["options"] is not None:
+            self._stop()
+            self._options = shlex.split(part["options"])
+        elif file := _FILE.search(part["info"]):
+            (self.folder / file[1]).write_text(part["body"], encoding="utf-8")
+        elif part["info"] == "console" and not part["body"].startswith(_NOT_RUN):
+            return f"```console\n{self._session(part['body'])}```"
+        return part[0]
+
+    def _session(self, session: str) -> str:
+        if self._environment is None:
+            running = simulator(self._programs, *self._options, folder=self.folder)
+            self._environment = self._running.enter_context(running)
+        commands = [line.removeprefix("$ ") for line in session.splitlines() if line.startswith("$ ")]
+        return "".join(f"$ {command}\n{self._output(command, self._environment)}" for command in commands)
+
+    def _output(self, command: str, environment: Mapping[str, str]) -> str:
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=self.folder,
+            # As a reader's pytest, without plugins that change the order or leave files.
+            env={**environment, "PYTEST_ADDOPTS": "-p no:randomly -p no:cacheprovider"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=_TIMEOUT_S,
+            check=False,
+        )
+        output = done.stdout.replace(f"{self.folder}/", "")
+        return output if not output or output.endswith("\n") else output + "\n"
+
+    def _stop(self) -> None:
+        self._running.close()
+        self._environment = None
 
 
 @contextmanager
-def simulator(programs: Path, *options: str) -> Iterator[dict[str, str]]:
+def simulator(programs: Path, *options: str, folder: Path = ROOT) -> Iterator[dict[str, str]]:
     """A simulator on free ports, and the environment that points commands at it; `programs` holds schedlab, kubectl."""
     with tempfile.TemporaryDirectory(prefix="schedlab-") as home:
         environment = {
@@ -74,7 +129,7 @@ def simulator(programs: Path, *options: str) -> Iterator[dict[str, str]]:
             "COLUMNS": "120",
         }
         command = ["schedlab", "up", "--port", "0", "--apiserver-port", "0", *options]
-        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as process:
             try:
                 assert process.stdout is not None
                 if not process.stdout.readline():
@@ -86,9 +141,10 @@ def simulator(programs: Path, *options: str) -> Iterator[dict[str, str]]:
 
 
 def main() -> int:
-    """Rewrite README.md."""
-    with simulator(Path(sys.executable).parent) as environment:
-        README.write_text(refreshed(README.read_text(encoding="utf-8"), environment), encoding="utf-8")
+    """Rewrite README.md and the guides."""
+    programs = Path(sys.executable).parent
+    for document in documents():
+        document.write_text(refreshed(document.read_text(encoding="utf-8"), programs), encoding="utf-8")
     return 0
 
 
