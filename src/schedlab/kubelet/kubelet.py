@@ -4,7 +4,9 @@ Every node and pod that needs something is a key in a queue; a step takes one ke
 object one stage further. The stages of a pod:
 
     bound ──admitted──> Running ──deletionTimestamp──> grace period over ──> deleted
-      └───refused────> Failed
+      └───refused────> Failed  └──of a Job, run time over──> Succeeded
+
+A pod of a Job ends after one second, or after what its annotation pod-complete.stage.kwok.x-k8s.io/delay says.
 
 Mirrors: KWOK's node and pod controllers with its fast stages; pkg/kubelet (v1.36) for admission.
 """
@@ -15,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from schedlab.api.views.core import Node, Pod
-from schedlab.apimachinery.time import format_time, parse_time
+from schedlab.apimachinery.time import TimeError, format_time, parse_duration, parse_time
 from schedlab.client.effects import Effect, WriteEffect
 from schedlab.client.informers import Informer
 from schedlab.client.protocol import Outcome, WatchEvent, Write
@@ -31,6 +33,8 @@ MANAGER: Final = {"fieldManager": "kubelet"}
 _RETRY_NS: Final = SECOND_NS
 _FINISHED: Final = ("Succeeded", "Failed")
 _NODE_INDEX: Final = "node"
+_RUN_TIME: Final = "pod-complete.stage.kwok.x-k8s.io/delay"
+_RUN_TIME_NS: Final = SECOND_NS
 
 Key = tuple[str, str, str]
 
@@ -66,6 +70,8 @@ class Kubelet:
         self._queue: dict[Key, None] = {}
         # Pods that were bound to a node before it was there, by its name.
         self._early: dict[str, dict[Key, None]] = {}
+        # Running pods that will end by themselves, by uid, and when.
+        self._ends: dict[str, int] = {}
         self._pods.add_index(_NODE_INDEX, lambda pod: str(pod.view.spec.node_name))
         informers.on_change("nodes", self._on_node)
         informers.on_change("pods", self._on_pod)
@@ -159,6 +165,7 @@ class Kubelet:
             return
         if event.type == "DELETED" or pod.status.phase in _FINISHED:
             self._release(node_name, pod.metadata.uid)
+            self._ends.pop(pod.metadata.uid, None)
         key = ("pod", pod.metadata.namespace, pod.metadata.name)
         if event.type == "DELETED":
             self._early.get(node_name, {}).pop(key, None)
@@ -173,7 +180,21 @@ class Kubelet:
         if pod.status.phase != "Running" or not pod.status.pod_ip:
             return False
         state.account.take(pod)
-        return True
+        return not self._is_over(pod)
+
+    def _is_over(self, pod: Pod) -> bool:
+        """Whether the run time of a pod is over; the first time it is asked about one that will end, it waits for it."""
+        meta = pod.metadata
+        owner = meta.controller()
+        if owner is None or owner.kind != "Job" or pod.spec.restart_policy == "Always":
+            return False
+        end_ns = self._ends.get(meta.uid)
+        if end_ns is None:
+            start_ns = parse_time(pod.status.start_time) if pod.status.start_time else self._clock.now_ns()
+            end_ns = self._ends[meta.uid] = start_ns + _run_time_ns(pod)
+            if end_ns > self._clock.now_ns():
+                self._later(("pod", meta.namespace, meta.name), end_ns)
+        return end_ns <= self._clock.now_ns()
 
     def _release(self, node_name: str, uid: str) -> None:
         state = self._state.get(node_name)
@@ -194,6 +215,9 @@ class Kubelet:
             return self._terminate(pod)
         if pod.status.phase in _FINISHED or self._runs(pod):
             return ()
+        if pod.metadata.uid in self._ends:
+            now = format_time(self._clock.now_ns())
+            return [self._status(pod, status.ended_status(stored.raw, "Succeeded", now))]
         return self._start(stored.raw, pod, node, state)
 
     def _start(self, raw: Mapping[str, Any], pod: Pod, node: Node, state: SimulatedNode) -> Sequence[Write]:
@@ -213,6 +237,11 @@ class Kubelet:
         if due_ns > self._clock.now_ns():
             self._later(("pod", meta.namespace, meta.name), due_ns)
             return ()
+        if meta.finalizers and pod.status.phase not in _FINISHED:
+            # Somebody will still see the pod: it has to show that nothing runs any more.
+            stored = self._pods.stored(meta.name, meta.namespace)
+            assert stored is not None
+            return [self._status(pod, status.ended_status(stored.raw, "Failed", format_time(self._clock.now_ns())))]
         return [Write("delete", "pods", meta.namespace, meta.name, options)]
 
     @staticmethod
@@ -226,6 +255,14 @@ def _internal_address(node: Mapping[str, Any]) -> str:
     """Return the InternalIP that a node says it has, or nothing."""
     addresses = (node.get("status") or {}).get("addresses") or ()
     return next((str(each["address"]) for each in addresses if each.get("type") == "InternalIP"), "")
+
+
+def _run_time_ns(pod: Pod) -> int:
+    """Return for how long a pod runs; what cannot be read counts as not said."""
+    try:
+        return parse_duration(pod.metadata.annotations[_RUN_TIME])
+    except (KeyError, TimeError):
+        return _RUN_TIME_NS
 
 
 def _event(pod: Pod, rejection: Rejection, now: str) -> Write:

@@ -150,6 +150,43 @@ def _init_status(container: Mapping[str, Any], now: str) -> dict[str, Any]:
     return status
 
 
+def ended_status(pod: Mapping[str, Any], phase: str, now: str) -> dict[str, Any]:
+    """Return the status of a pod whose containers have all ended, by themselves (Succeeded) or stopped (Failed)."""
+    known: Mapping[str, Any] = pod.get("status") or {}
+    generation = pod["metadata"].get("generation", 1)
+    reason = "PodCompleted" if phase == "Succeeded" else "PodFailed"
+    changed = [
+        {
+            "type": kind,
+            "status": "True" if kind == "Initialized" else "False",
+            "reason": reason,
+            "lastProbeTime": None,
+            "lastTransitionTime": now,
+            "observedGeneration": generation,
+        }
+        for kind in ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady")
+    ]
+    outcome = {"exitCode": 0, "reason": "Completed"} if phase == "Succeeded" else {"exitCode": 143, "reason": "Error"}
+    return {
+        "observedGeneration": generation,
+        "phase": phase,
+        "conditions": merge_conditions(known.get("conditions") or (), changed),
+        **{
+            name: [_ended(container, outcome, now) for container in known.get(name) or ()]
+            for name in ("initContainerStatuses", "containerStatuses")
+        },
+    }
+
+
+def _ended(container: Mapping[str, Any], outcome: Mapping[str, Any], now: str) -> dict[str, Any]:
+    """Return the status of a container that has ended; one that had before stays as it is."""
+    running = (container.get("state") or {}).get("running")
+    if running is None:
+        return dict(container)
+    terminated = {**outcome, "startedAt": running.get("startedAt"), "finishedAt": now}
+    return {**container, "ready": False, "started": False, "state": {"terminated": terminated}}
+
+
 def rejected_status(pod: Mapping[str, Any], rejection: Rejection, now: str) -> dict[str, Any]:
     """Return the status of a pod that its node refused."""
     return {

@@ -21,12 +21,14 @@ class Setting:
     """A registry with the kubelets of its nodes."""
 
     def __init__(self) -> None:
-        clock = VirtualClock()
+        clock = self.clock = VirtualClock()
         self.registry = Registry(Store(), clock, SeededRandom(1))
         bootstrap(self.registry)
         client = InProcessClient(self.registry, "kubelet")
         self.kubelet = Kubelet(Informers(client), clock)
         self._client = client
+        account = {"metadata": {"name": "default"}, "automountServiceAccountToken": False}
+        self.create("serviceaccounts", account, "default")
 
     def create(self, resource: str, obj: dict[str, Any], namespace: str = "") -> None:
         self.registry.create(resource, self.registry.decode(resource, obj), namespace)
@@ -166,3 +168,71 @@ def test_registering_again_changes_nothing() -> None:
     setting.settle()
 
     assert setting.registry.revision == revision
+
+
+def job_pod(setting: Setting, delay: str | None = None, restart_policy: str = "Never", **metadata: Any) -> None:
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u", "controller": True}
+    annotations = {} if delay is None else {"pod-complete.stage.kwok.x-k8s.io/delay": delay}
+    spec = {"nodeName": "n", "restartPolicy": restart_policy, "containers": [{"name": "c", "image": "i"}]}
+    meta = {"name": "p", "ownerReferences": [owner], "annotations": annotations, **metadata}
+    setting.create("pods", {"metadata": meta, "spec": spec}, "default")
+
+
+@pytest.mark.parametrize(("delay", "seconds"), [(None, 1), ("90s", 90), ("soon", 1)])
+def test_pods_of_jobs_succeed_after_their_run_time(delay: str | None, seconds: int) -> None:
+    """One second unless an annotation says otherwise; then the node is free again."""
+    setting = Setting()
+    setting.node()
+    job_pod(setting, delay)
+    setting.settle()
+    running = setting.phase()
+    setting.clock.advance_to(setting.clock.now_ns() + seconds * 10**9 - 1)
+    setting.settle()
+    still_running = setting.phase()
+    setting.clock.advance_to(setting.clock.now_ns() + 1)
+    setting.settle()
+    status = setting.registry.get("pods", "p", "default").raw["status"]
+
+    assert (running, still_running, setting.phase()) == ("Running", "Running", "Succeeded")
+    assert status["containerStatuses"][0]["state"]["terminated"]["reason"] == "Completed"
+    assert [each["status"] for each in status["conditions"] if each["type"] == "Ready"] == ["False"]
+    assert setting.kubelet._state["n"].account.requests == {}
+
+
+def test_other_pods_run_on() -> None:
+    """Pods that are restarted always, whoever owns them, have no end."""
+    setting = Setting()
+    setting.node()
+    job_pod(setting, restart_policy="Always")
+    setting.settle()
+    setting.clock.advance_to(setting.clock.now_ns() + 10**12)
+    setting.settle()
+
+    assert setting.phase() == "Running"
+
+
+def test_the_end_is_not_missed_by_a_restart() -> None:
+    """A kubelet that starts anew counts from the start of the pod."""
+    setting = Setting()
+    setting.node()
+    job_pod(setting, "60s")
+    setting.settle()
+    setting.clock.advance_to(setting.clock.now_ns() + 59 * 10**9)
+    setting.kubelet = Kubelet(Informers(setting._client), setting.clock)
+    setting.settle()
+    setting.clock.advance_to(setting.clock.now_ns() + 10**9)
+    setting.settle()
+
+    assert setting.phase() == "Succeeded"
+
+
+def test_what_is_held_by_a_finalizer_shows_that_it_has_ended() -> None:
+    """A deleted pod that somebody still looks at has failed."""
+    setting = Setting()
+    setting.node()
+    job_pod(setting, "60s", finalizers=["a.b/c"])
+    setting.settle()
+    setting.registry.delete("pods", "p", "default")
+    setting.settle()
+
+    assert setting.phase() == "Failed"
