@@ -54,6 +54,8 @@ def decode_value(
     """
     try:
         gvk = identify(value, expected)
+        if schema.decoder is not None:
+            _must_name_kind(value, text)
     except strict.DecodeError as error:
         raise unrecognized(text, expected.kind, str(error)) from None
     try:
@@ -76,6 +78,11 @@ def decode_as(
     `read_exact` reads the value once more, for a message that shows the literal of a number. `known` is the stored
     object that a patched one shares parts with. Raises DecodeError.
     """
+    if schema.decoder is not None:
+        # Whether it is of the right kind is a matter of validation there.
+        free = strict.decode(value, schema)
+        free.value["kind"], free.value["apiVersion"] = gvk.kind, gvk.api_version
+        return free
     registered = builtin().find(gvk) or (schema if gvk == expected else None)
     if registered is None:
         group_version = gojson.quote(str(gvk.group_version))
@@ -127,6 +134,14 @@ def identify(value: JSONValue, expected: GroupVersionKind) -> GroupVersionKind:
     if not version and group in ("", expected.group):
         group, version = expected.group, expected.version
     return GroupVersionKind(group, version, fields.get("kind") or expected.kind)
+
+
+def _must_name_kind(value: JSONValue, text: bytes) -> None:
+    """Refuse a body that leaves out what only built-in kinds may leave out; raises DecodeError."""
+    shown = text.decode("utf-8", "replace")
+    for key, name in (("kind", "Kind"), ("apiVersion", "apiVersion")):
+        if not (isinstance(value, dict) and value.get(key)):
+            raise strict.DecodeError(f"Object '{name}' is missing in '{shown}'")
 
 
 def unrecognized(text: bytes, kind: str, reason: str) -> BadRequest:

@@ -398,6 +398,30 @@ class Environment:
         return self._environments
 
 
+class Variables:
+    """Several variables of any type; expressions about them are taken as they are and fail when they are evaluated."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+        self._environment: cel.Env | None = None
+
+    def _made(self) -> cel.Env:
+        if self._environment is None:
+            self._environment = _make(dict.fromkeys(self._names, _library().Type.DYN), is_loose=True)
+        return self._environment
+
+    def compile(self, expression: str) -> Expression:
+        """Compile an expression; raises CelError for one that is none."""
+        try:
+            return Expression(self._made().compile(expression, disable_check=True), "")
+        except RuntimeError as error:
+            raise CelError(_without_codes(str(error))) from None
+
+    def bind(self, values: Mapping[str, object]) -> cel.Activation:
+        """Return values of the variables as expressions want them."""
+        return self._made().Activation(values)
+
+
 class Checker:
     """Checks expressions about several variables, of which only the types are known."""
 

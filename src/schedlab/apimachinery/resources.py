@@ -175,10 +175,12 @@ class ResourceType:
     subresources: tuple[Subresource, ...] = ()
     #: Group and version of the stored form, where it is not this one; `storage_version_hash` tells of it.
     storage_group_version: GroupVersion | None = None
+    #: Kind of a list, where it is not named after the kind.
+    list_name: str = ""
 
     @property
     def list_kind(self) -> str:
-        return f"{self.kind}List"
+        return self.list_name or f"{self.kind}List"
 
     @property
     def group_version(self) -> GroupVersion:

@@ -19,7 +19,7 @@ import functools
 import gzip
 import importlib.resources
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from schedlab.apimachinery.gvk import GroupVersionKind
@@ -205,7 +205,7 @@ def _is_go_struct(type: Type) -> bool:
 class Struct(Type):
     """An object with known fields."""
 
-    __slots__ = ("_always", "atomic", "fields", "gvks", "name", "open", "required")
+    __slots__ = ("_always", "atomic", "decoder", "fields", "gvks", "name", "open", "required")
 
     def __init__(self, name: str, *, atomic: bool = False, go: str = "") -> None:
         super().__init__(go or ".".join(name.rsplit(".", 2)[-2:]))
@@ -216,6 +216,8 @@ class Struct(Type):
         self.gvks: tuple[GroupVersionKind, ...] = ()
         #: A struct without fields: OpenAPI then says that anything may be in it.
         self.open = False
+        #: What makes an object of a JSON value in place of `strict.decode`, for objects that are no Go structs.
+        self.decoder: Callable[[Any], Any] | None = None
         self._always: tuple[Field, ...] | None = None
 
     def variant(self, *, atomic: bool) -> "Struct":

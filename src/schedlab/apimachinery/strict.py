@@ -52,6 +52,9 @@ def decode(value: JSONValue, type: Struct, known: Mapping[str, Any] | None = Non
     What is the very same value in `known`, an object in canonical form that the value was made from, is taken over as
     it is; objects right below the root are copied, so that changing one does not change the other.
     """
+    if type.decoder is not None:
+        made_by_type: Decoded = type.decoder(value)
+        return made_by_type
     walk = _Walk()
     if known is None:
         try:
@@ -67,6 +70,9 @@ def decode(value: JSONValue, type: Struct, known: Mapping[str, Any] | None = Non
 
 def restore(value: dict[str, JSONValue], type: Struct) -> Decoded:
     """Like `decode`, for an object that was made from a stored one by a patch; raises DecodeError."""
+    if type.decoder is not None:
+        made_by_type: Decoded = type.decoder(value)
+        return made_by_type
     walk = _Restoration()
     made = walk.struct(value, type)
     return Decoded(made, sorted(walk.strict_errors))

@@ -25,7 +25,7 @@ UNKNOWN: Final = "<unknown>"
 NONE: Final = "<none>"
 UNSET: Final = "<unset>"
 
-_OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _ZERO_TIME: Final = "0001-01-01T00:00:00Z"
 
 
@@ -73,9 +73,9 @@ class Printer:
         return Row(cells, self.conditions(obj) if self.conditions is not None else ())
 
 
-NAME: Final = Column("Name", format="name", field=(_OBJECT_META, "name"))
-AGE: Final = Column("Age", field=(_OBJECT_META, "creationTimestamp"))
-_CREATED_AT: Final = Column("Created At", "date", field=(_OBJECT_META, "creationTimestamp"))
+NAME: Final = Column("Name", format="name", field=(OBJECT_META, "name"))
+AGE: Final = Column("Age", field=(OBJECT_META, "creationTimestamp"))
+_CREATED_AT: Final = Column("Created At", "date", field=(OBJECT_META, "creationTimestamp"))
 
 
 def _default_cells(obj: Object, now_ns: int) -> Sequence[Cell]:  # noqa: ARG001 - the signature of all printers

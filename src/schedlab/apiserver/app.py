@@ -61,6 +61,7 @@ from schedlab.apiserver.warnings import warning_headers
 from schedlab.apiserver.watching import WatchStream
 from schedlab.apiserver.writing import WriteHandlers
 from schedlab.kernel.clock import Clock
+from schedlab.registry.custom.resource import CustomResource
 from schedlab.registry.registry import Registry
 
 _log = logging.getLogger("schedlab.apiserver")
@@ -80,6 +81,7 @@ _DEPRECATED: Final = {
     COMPONENTS: "v1 ComponentStatus is deprecated in v1.19+",
     "endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
 }
+_UNSTORED: Final = tuple(unstored(name) for name in (*REVIEWS, BINDINGS, COMPONENTS))
 _BODILESS: Final = frozenset((204, 304))
 
 
@@ -126,9 +128,6 @@ class APIServer:
         access = Access(registry)
         self._authorizer: Authorizer = MastersFirst(RBACAuthorizer(access)) if authorizer is None else authorizer
         registry.admit(EscalationCheck(access, self._authorizer).plugin())
-        served = [*registry.served]
-        served += [unstored(name) for name in (*REVIEWS, BINDINGS, COMPONENTS)]
-        self._router = Router(served)
         self._reading = ReadHandlers(registry)
         writing = WriteHandlers(registry, self._reading)
         self._special: Sequence[_Special] = (
@@ -149,8 +148,17 @@ class APIServer:
         self._metrics = ServerMetrics()
         self._stopping = False
         health = Health(lambda: self._stopping, lambda: storage_works(registry))
-        resources = Resources(resource.type for resource in served)
-        self._endpoints = Endpoints(Discovery(resources, self._settings.address), health, self._metrics, accounts)
+
+        def serve() -> None:
+            """Look anew at which resources there are."""
+            served = [*registry.served, *_UNSTORED]
+            self._router = Router(served)
+            discovery = Discovery(Resources(resource.type for resource in served), self._settings.address)
+            custom = {one.type: one.openapi for one in served if isinstance(one, CustomResource)}
+            self._endpoints = Endpoints(discovery, health, self._metrics, accounts, custom)
+
+        serve()
+        registry.on_resources(serve)
 
     # --- stopping ----------------------------------------------------------------------------------------------------
 
@@ -227,6 +235,8 @@ class APIServer:
     async def _handle(self, route: Route, request: Request) -> Result:
         if route.type.full_name in _DEPRECATED:
             request.warnings.append(_DEPRECATED[route.type.full_name])
+        if isinstance(route.resource, CustomResource) and route.resource.deprecation:
+            request.warnings.append(route.resource.deprecation)
         for special in self._special:
             handler = special.find(route)
             if handler is not None:

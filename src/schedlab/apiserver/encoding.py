@@ -66,6 +66,13 @@ def whole_list(objects: ObjectList, list_kind: str, api_version: str, show: Show
     return pieces(head, objects.items, shown(StoredObject.item_json, show), b"]}")
 
 
+def custom_list(objects: ObjectList, list_kind: str, api_version: str, show: Show | None = None) -> Iterator[bytes]:
+    """Encode a list of custom objects, each of which says what it is."""
+    metadata = {"continue": objects.continue_token, **orjson.loads(list_metadata(objects))}
+    head = b'{%b"metadata":%b,"items":[' % (header(list_kind, api_version), orjson.dumps(metadata))
+    return pieces(head, objects.items, shown(whole, show), b"]}")
+
+
 def partial_list(objects: ObjectList, api_version: str, show: Show | None = None) -> Iterator[bytes]:
     """Encode the metadata of objects as a list, in pieces; none at all is null, as a nil slice in Go."""
     head = b'{%b"metadata":%b,"items":' % (header(f"{_PARTIAL}List", api_version), list_metadata(objects))

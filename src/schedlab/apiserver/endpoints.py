@@ -10,12 +10,13 @@ import asyncio
 import hashlib
 import platform
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
 from schedlab.apimachinery.gvk import GroupVersion
 from schedlab.apimachinery.openapi import OpenAPI
+from schedlab.apimachinery.resources import GROUP_ORDER, ResourceType
 from schedlab.apimachinery.version import KUBERNETES_MAJOR, KUBERNETES_MINOR, KUBERNETES_VERSION
 from schedlab.apiserver import openapi_v2
 from schedlab.apiserver.answers import Answer, object_answer, page_not_found, text_answer
@@ -53,13 +54,18 @@ class Endpoints:
     """Answers requests for paths outside the resources."""
 
     def __init__(
-        self, discovery: Discovery, health: Health, metrics: ServerMetrics, accounts: ServiceAccountTokens
+        self,
+        discovery: Discovery,
+        health: Health,
+        metrics: ServerMetrics,
+        accounts: ServiceAccountTokens,
+        custom: Mapping[ResourceType, Mapping[str, Any] | None],
     ) -> None:
         self._discovery = discovery
         self._health = health
         self._metrics = metrics
         self._accounts = accounts
-        self._openapi = OpenAPI(discovery.resources, KUBERNETES_VERSION)
+        self._openapi = OpenAPI(discovery.resources, KUBERNETES_VERSION, custom)
         self._openapi_v2_message: bytes | None = None
         self._exact: Mapping[str, Callable[[Request], Awaitable[Answer]]] = {
             "/": self._index,
@@ -131,6 +137,8 @@ class Endpoints:
             return page_not_found()
         found = self._discovery.resource_list(GroupVersion(group, rest[0])) if len(rest) == 1 else None
         if rest and found is None:
+            if group not in GROUP_ORDER:
+                return page_not_found()
             raise not_found()
         _check_get(request)
         return _document(request, own if found is None else found)

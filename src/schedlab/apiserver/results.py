@@ -12,12 +12,14 @@ import orjson
 
 from schedlab.api.object import StoredObject
 from schedlab.apimachinery.errors import NotAcceptable, Status, StatusError, new_status
+from schedlab.apimachinery.table import DEFAULT
 from schedlab.apiserver import printers
 from schedlab.apiserver.answers import Answer, object_answer
 from schedlab.apiserver.encoding import (
     ITEMS_PER_PIECE,
     ObjectEncoder,
     Show,
+    custom_list,
     partial_encoder,
     partial_list,
     shown,
@@ -29,6 +31,7 @@ from schedlab.apiserver.options import read_include_object
 from schedlab.apiserver.request import Request
 from schedlab.apiserver.routing import Route
 from schedlab.apiserver.tables import TableEncoder
+from schedlab.registry.custom.resource import CustomResource
 from schedlab.registry.request import ObjectList
 
 #: Go packages of the internal types, where they are not called as the first part of the group.
@@ -69,7 +72,8 @@ def encoder(request: Request, route: Route, form: Form) -> ObjectEncoder:
 def several(request: Request, route: Route, objects: ObjectList, form: Form) -> Answer | Pieces:
     """Answer with a list."""
     if not form.transform:
-        body = whole_list(objects, route.type.list_kind, route.type.api_version, _show(route))
+        encode = custom_list if isinstance(route.resource, CustomResource) else whole_list
+        body = encode(objects, route.type.list_kind, route.type.api_version, _show(route))
     elif form.transform == "PartialObjectMetadataList":
         body = partial_list(objects, form.api_version, _show(route))
     elif form.transform == "Table":
@@ -85,6 +89,8 @@ def several(request: Request, route: Route, objects: ObjectList, form: Form) -> 
 def table(request: Request, route: Route, form: Form) -> TableEncoder:
     """Return the encoder of Tables of this resource."""
     printer = printers.find(route.type.full_name, "" if route.sub is None else route.sub.name)
+    if isinstance(route.resource, CustomResource) and printer is DEFAULT:
+        printer = route.resource.printer
     include = read_include_object(request.query)
     return TableEncoder(printer, request.clock, form.api_version, include, _show(route))
 

@@ -15,14 +15,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from schedlab.apimachinery.errors import StatusError, new_bad_request, new_generic_server_response
+from schedlab.apimachinery.errors import (
+    StatusError,
+    new_bad_request,
+    new_generic_server_response,
+    new_method_not_supported,
+    new_not_found,
+)
 from schedlab.apimachinery.gojson import quote
-from schedlab.apimachinery.gvk import GroupVersion
+from schedlab.apimachinery.gvk import GroupResource, GroupVersion
 from schedlab.apimachinery.names import check_path_segment_name
 from schedlab.apimachinery.resources import ResourceType, Subresource
 from schedlab.apiserver.negotiation import LIST_MEDIA_TYPES, MEDIA_TYPES, check_patch_route, check_route
 from schedlab.apiserver.request import Request
 from schedlab.apiserver.request_info import RequestInfo
+from schedlab.registry.custom.resource import CustomResource
 from schedlab.registry.resource import Resource
 
 _COLLECTION: Final = {"list": "GET", "create": "POST", "deletecollection": "DELETE"}
@@ -75,10 +82,15 @@ class Router:
 
     def __init__(self, resources: Iterable[Resource]) -> None:
         self._paths: dict[GroupVersion, dict[str, _Paths]] = {}
+        custom: set[str] = set()
+        built_in: set[str] = set()
         for resource in resources:
             versions = self._paths.setdefault(resource.type.group_version, {})
             versions[resource.type.resource] = _paths(resource)
+            (custom if isinstance(resource, CustomResource) else built_in).add(resource.type.group)
         self._groups = frozenset(version.group for version in self._paths)
+        #: Groups in which paths that lead nowhere are not known at all.
+        self._custom_groups = frozenset(custom - built_in)
 
     def knows_group(self, group: str) -> bool:
         return group in self._groups
@@ -92,13 +104,25 @@ class Router:
         methods = {} if found is None else _methods(found, info)
         route = methods.get(request.method)
         if route is None:
+            if info.group in self._custom_groups:
+                _refuse_custom(found, info, methods)
+                return None
             raise method_not_allowed() if methods else not_found()
-        if request.method == "PATCH":
+        if request.method == "PATCH" and not isinstance(route.resource, CustomResource):
             check_patch_route(request.content_type)
         check_route(request.accept, route.produces)
         if wrong := check_path_segment_name(info.name):
             raise new_bad_request(f"Name parameter invalid: {quote(info.name)}: {';'.join(wrong)}")
         return route
+
+
+def _refuse_custom(found: _Paths | None, info: RequestInfo, methods: Mapping[str, Route]) -> None:
+    """Refuse what a custom resource does not have; what is not one at all is left alone."""
+    group = GroupResource(info.group, info.resource)
+    if methods:
+        raise new_method_not_supported(group, info.verb)
+    if found is not None and info.subresource and found.namespaced is bool(info.namespace):
+        raise new_not_found(group, info.name)
 
 
 def _methods(paths: _Paths, info: RequestInfo) -> Mapping[str, Route]:

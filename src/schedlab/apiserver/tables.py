@@ -15,7 +15,7 @@ import orjson
 
 from schedlab.api.object import StoredObject, header
 from schedlab.apimachinery.schema import read_data
-from schedlab.apimachinery.table import DEFAULT, Printer
+from schedlab.apimachinery.table import DEFAULT, OBJECT_META, Printer
 from schedlab.apiserver import printers
 from schedlab.apiserver.encoding import ObjectEncoder, Show, list_metadata, partial_encoder, pieces, shown, whole
 from schedlab.kernel.clock import Clock
@@ -25,12 +25,30 @@ from schedlab.registry.request import ObjectList
 @cache
 def _columns() -> Mapping[Printer, bytes]:
     """Describe the columns of all printers at once: the big table of descriptions is read once and not kept."""
-    types: Mapping[str, tuple[str, Mapping[str, str]]] = read_data("descriptions.json.gz")["types"]
+    types = _descriptions()
     found = {DEFAULT, printers.find("", "scale"), *(printer for _, printer in printers.all_printers())}
     return {
         printer: orjson.dumps([column.wire(lambda kind, field: types[kind][1][field]) for column in printer.columns])
         for printer in found
     }
+
+
+def _descriptions() -> Mapping[str, tuple[str, Mapping[str, str]]]:
+    types: Mapping[str, tuple[str, Mapping[str, str]]] = read_data("descriptions.json.gz")["types"]
+    return types
+
+
+@cache
+def _metadata_texts() -> Mapping[str, str]:
+    """Keep what is said of metadata, for tables of custom resources."""
+    return _descriptions()[OBJECT_META][1]
+
+
+def _columns_of(printer: Printer) -> bytes:
+    found = _columns().get(printer)
+    if found is None:
+        found = orjson.dumps([column.wire(lambda _, field: _metadata_texts()[field]) for column in printer.columns])
+    return found
 
 
 class TableEncoder:
@@ -42,7 +60,7 @@ class TableEncoder:
         self._printer = printer
         self._clock = clock
         self._header = header("Table", api_version)
-        self._columns = _columns()[printer]
+        self._columns = _columns_of(printer)
         self._object = shown(_row_object(api_version, include), show) if include != "None" else _no_object
 
     def list(self, objects: ObjectList) -> Iterator[bytes]:

@@ -34,14 +34,18 @@ from schedlab.apiserver.reading import ReadHandlers
 from schedlab.apiserver.request import Request
 from schedlab.apiserver.results import Pieces
 from schedlab.apiserver.routing import Route
+from schedlab.registry.custom.resource import CustomResource
 from schedlab.registry.registry import Registry
 from schedlab.registry.request import DeleteOptions, WriteOptions, Written
+from schedlab.registry.resource import SCALE
 
 _PATCH_KINDS: Final[Mapping[str, PatchType]] = {
     JSON_PATCH: "json",
     MERGE_PATCH: "merge",
     STRATEGIC_PATCH: "strategic",
 }
+#: Without a Go type nobody knows how to merge lists.
+_CUSTOM_PATCH_TYPES: Final = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 _DELETE_OPTIONS: Final = GroupVersionKind("", "v1", "DeleteOptions")
 
 
@@ -78,8 +82,10 @@ class WriteHandlers:
     async def patch(self, route: Route, request: Request) -> Answer:
         """Change an object by a patch, or apply a configuration to it."""
         media_type = request.content_type.partition(";")[0]
-        if media_type not in PATCH_TYPES:
-            raise new_unsupported_media_type(PATCH_TYPES)
+        custom = isinstance(route.resource, CustomResource) and _subresource(route) != SCALE
+        allowed = _CUSTOM_PATCH_TYPES if custom else PATCH_TYPES
+        if media_type not in allowed:
+            raise new_unsupported_media_type(allowed)
         form = request.output_form()
         text = await request.body()
         apply = media_type == APPLY_PATCH

@@ -69,7 +69,7 @@ class Deleter:
         grace = self._grace(resource, obj, options)
         if grace.pending:
             return self._answer(resource, current, immediate=False)
-        self._admit(resource, current, options)
+        self.admit(resource, current, options)
         finalizers = _finalizers(resource, metadata.get("finalizers") or [], options)
         if finalizers:
             metadata["finalizers"] = finalizers
@@ -105,7 +105,8 @@ class Deleter:
         details = new_details(name=obj.name, group=resource.type.group, kind=kind, uid=obj.uid)
         return Deletion(None, new_status("Success", details=details), immediate)
 
-    def _admit(self, resource: Resource, current: StoredObject, options: DeleteOptions) -> None:
+    def admit(self, resource: Resource, current: StoredObject, options: DeleteOptions) -> None:
+        """Ask admission whether an object may be deleted."""
         attributes = Attributes(
             operation="DELETE",
             resource=resource,
@@ -173,7 +174,7 @@ class Deleter:
             if obj.get("spec", {}).get("finalizers"):
                 return Deletion(current, None, immediate=False)
             return self._delete(resource, current, replace(options, uid=current.uid))
-        self._admit(resource, current, options)
+        self.admit(resource, current, options)
         metadata["deletionTimestamp"] = self._core.now()
         obj.setdefault("status", {})["phase"] = "Terminating"
         metadata["finalizers"] = _namespace_finalizers(metadata.get("finalizers") or [], options)

@@ -24,6 +24,8 @@ from schedlab.kernel.randomness import RandomSource
 from schedlab.registry.admission.chain import Admission, choose
 from schedlab.registry.admission.plugins import DEFAULT_NAMES, KNOWN
 from schedlab.registry.core import Core
+from schedlab.registry.custom.definitions import DEFINITIONS, Definitions
+from schedlab.registry.custom.resource import CustomResource
 from schedlab.registry.deletes import Deleter
 from schedlab.registry.eviction import Evictor
 from schedlab.registry.patches import Patcher
@@ -64,12 +66,15 @@ class Registry:
         admission: Iterable[str] = DEFAULT_NAMES,
     ) -> None:
         gates = FeatureGates.default() if features is None else features
-        self._core = Core(store, clock, random, gates, choose(KNOWN, admission), _served())
+        resources = _served()
+        self._core = Core(store, clock, random, gates, choose(KNOWN, admission), resources)
         self._core.begin["services"] = ServiceAllocator(self._core).begin
         self._writer = Writer(self._core)
         self._patcher = Patcher(self._core, self._writer)
         self._deleter = Deleter(self._core)
         self._reader = Reader(self._core)
+        self._definitions = Definitions(self._core, resources, self._writer, self._deleter)
+        self._definitions.settle()
         self._scaler = Scaler(self._core, self._writer)
         self._pods = Pods(self._core)
         self._evictor = Evictor(self._core, self._writer, self._deleter)
@@ -79,12 +84,17 @@ class Registry:
     @property
     def resources(self) -> Resources:
         """The served resources, for discovery and routing."""
-        return Resources(resource.type for resource in self._core.resources.values())
+        return Resources(resource.type for resource in self.served)
 
     @property
     def served(self) -> Iterable[Resource]:
         """What is known of every served resource, each of its versions included."""
-        return self._core.resources.values()
+        known = self._core.resources.values()
+        return [one for one in known if not isinstance(one, CustomResource) or one.is_served]
+
+    def on_resources(self, listener: Callable[[], None]) -> None:
+        """Call `listener` whenever other resources are served than before."""
+        self._definitions.on_change(listener)
 
     def resource(self, name: str) -> Resource:
         """Return what is known of a resource; raises NotFound for one that is not served."""
@@ -137,7 +147,9 @@ class Registry:
     ) -> StoredObject:
         """Store a new object."""
         known = self.resource(resource)
-        return known.present(self._writer.create(known, obj, namespace, options))
+        created = self._writer.create(known, obj, namespace, options)
+        self._definitions.written(known)
+        return known.present(created)
 
     def update(
         self,
@@ -152,7 +164,7 @@ class Registry:
         known = self.resource(resource)
         if subresource == SCALE:
             return self._scaler.update(known, obj, name, namespace, options)
-        return _present(known, self._writer.update(known, obj, name, namespace, options, subresource))
+        return self._present(known, self._writer.update(known, obj, name, namespace, options, subresource))
 
     def patch(
         self,
@@ -169,7 +181,7 @@ class Registry:
         if subresource == SCALE:
             return self._scaler.patch(known, name, namespace, patch_type, patch, options)
         written = self._patcher.patch(known, name, namespace, patch_type, patch, options, subresource)
-        return _present(known, written)
+        return self._present(known, written)
 
     def apply(
         self,
@@ -184,7 +196,12 @@ class Registry:
         known = self.resource(resource)
         if subresource == SCALE:
             return self._scaler.apply(known, name, namespace, configuration, options)
-        return _present(known, self._patcher.apply(known, name, namespace, configuration, options, subresource))
+        written = self._patcher.apply(known, name, namespace, configuration, options, subresource)
+        return self._present(known, written)
+
+    def _present(self, resource: Resource, written: Written) -> Written:
+        self._definitions.written(resource)
+        return Written(resource.present(written.object), written.created)
 
     def bind(self, name: str, binding: Object, namespace: str = "", options: WriteOptions = NO_OPTIONS) -> Status:
         """Put a pod onto a node."""
@@ -215,7 +232,11 @@ class Registry:
     ) -> Deletion:
         """Delete an object, at once or by marking it."""
         known = self.resource(resource)
-        deletion = self._deleter.delete(known, name, namespace, options)
+        if resource == DEFINITIONS:
+            deletion = self._definitions.delete(known, name, options)
+        else:
+            deletion = self._deleter.delete(known, name, namespace, options)
+        self._definitions.written(known)
         shown = None if deletion.object is None else known.present(deletion.object)
         return Deletion(shown, deletion.status, deletion.immediate)
 
@@ -230,6 +251,7 @@ class Registry:
         known = self.resource(resource)
         found = self._reader.list(known, namespace, selection)
         self._deleter.delete_collection(known, found.items, options)
+        self._definitions.written(known)
         return found
 
     # --- Reading -----------------------------------------------------------------------------------------------------
@@ -265,13 +287,9 @@ class Registry:
         return self._reader.watch(self.resource(resource), namespace, selection, since, handler)
 
 
-def _present(resource: Resource, written: Written) -> Written:
-    return Written(resource.present(written.object), written.created)
-
-
-def _served() -> Mapping[str, Resource]:
+def _served() -> dict[str, Resource]:
     known = known_resources()
-    served = {}
+    served: dict[str, Resource] = {}
     for name, strategy in STRATEGIES.items():
         entry = known.named(name)
         served[name] = make_resource(entry, strategy, schema_for(entry.group, entry.version, entry.kind))

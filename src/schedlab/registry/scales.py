@@ -150,7 +150,7 @@ def _scaled(resource: Resource, old: Object, scale: Object) -> Object:
     metadata.pop("resourceVersion", None)
     if revision := scale["metadata"].get("resourceVersion"):
         metadata["resourceVersion"] = revision
-    obj = {**old, "metadata": metadata, "spec": {**old["spec"], "replicas": scale["spec"].get("replicas", 0)}}
+    obj = _rules(resource).with_replicas({**old, "metadata": metadata}, scale["spec"].get("replicas", 0))
     entries, wanted = metadata.get("managedFields") or (), scale["metadata"].get("managedFields") or ()
     try:
         owned = fields_of_scale.to_parent(entries, wanted, resource.type.api_version, _rules(resource).paths)

@@ -7,12 +7,13 @@ before any document is made. The v2 document exists as JSON only.
 
 import functools
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import orjson
 
 from schedlab.apimachinery.gvk import GroupVersion
+from schedlab.apimachinery.openapi.custom import CustomSchemas
 from schedlab.apimachinery.openapi.paths import (
     OBJECT_TYPES,
     PATCH_TYPES,
@@ -21,7 +22,7 @@ from schedlab.apimachinery.openapi.paths import (
     operations_of,
 )
 from schedlab.apimachinery.openapi.schemas import META, SchemaTable
-from schedlab.apimachinery.resources import Resources
+from schedlab.apimachinery.resources import Resources, ResourceType
 
 _COMPONENTS: Final = "#/components/schemas/"
 _DEFINITIONS: Final = "#/definitions/"
@@ -40,11 +41,25 @@ def _table() -> SchemaTable:
     return SchemaTable()
 
 
-class OpenAPI:
-    """Documents of one set of resources; each is made once, when it is first asked for."""
+class _Used(dict[str, None]):
+    """The definitions that a document refers to."""
 
-    def __init__(self, resources: Resources, version: str) -> None:
+    def __init__(self, schemas: CustomSchemas) -> None:
+        super().__init__()
+        self.schemas = schemas
+
+
+class OpenAPI:
+    """Documents of one set of resources; each is made once, when it is first asked for.
+
+    `custom` holds the schemas of the resources that are not built in; None is for one without a schema.
+    """
+
+    def __init__(
+        self, resources: Resources, version: str, custom: Mapping[ResourceType, Mapping[str, Any] | None] | None = None
+    ) -> None:
         self._resources = resources
+        self._custom = custom or {}
         self._version = version
         self._documents: dict[str, bytes] = {}
         self._roots = dict(self._list_roots())
@@ -73,8 +88,15 @@ class OpenAPI:
 
     def _hash(self, path: str) -> str:
         root = self._roots[path]
-        made_from = repr(self._resources.of(root)) if isinstance(root, GroupVersion) else repr(root)
+        made_from = repr(root)
+        if isinstance(root, GroupVersion):
+            own = self._resources.of(root)
+            made_from = repr([own, *(self._custom.get(entry) for entry in own if entry in self._custom)])
         return hashlib.sha512(f"{self._version} {path} {made_from}".encode()).hexdigest().upper()
+
+    @functools.cached_property
+    def _schemas(self) -> CustomSchemas:
+        return CustomSchemas(_table(), self._custom)
 
     def etag(self, path: str) -> str:
         """Entity tag of a document, without making it; raises KeyError."""
@@ -92,7 +114,7 @@ class OpenAPI:
         root = self._roots[path]
         group_version = root if isinstance(root, GroupVersion) else None
         paths: dict[str, PathItem] = {}
-        used: dict[str, None] = {}
+        used = _Used(self._schemas)
         if group_version is not None:
             paths[f"/{path}/"] = _about(f"/{path}", META + "APIResourceList", used)
             for entry in self._resources.of(group_version):
@@ -106,7 +128,9 @@ class OpenAPI:
             paths[f"/{path}/"] = _about(f"/{path}", META + kind, used)
         components: dict[str, Any] = {"securitySchemes": {"BearerToken": _BEARER}}
         if used:
-            components["schemas"] = {name: _table().render(name, 3, group_version) for name in _table().closure(used)}
+            components["schemas"] = {
+                name: self._schemas.render(name, 3, group_version) for name in self._schemas.closure(used)
+            }
         return {
             "openapi": "3.0.0",
             "info": {"title": "Kubernetes", "version": self._version},
@@ -118,7 +142,7 @@ class OpenAPI:
     def v2(self) -> bytes:
         """The answer to `/openapi/v2`."""
         paths: dict[str, PathItem] = {}
-        used: dict[str, None] = {}
+        used = _Used(self._schemas)
         for entry in self._resources:
             for url, operations in operations_of(entry):
                 paths[url] = _as_v2(_path_item(url, operations, used))
@@ -127,7 +151,7 @@ class OpenAPI:
                 "swagger": "2.0",
                 "info": {"title": "Kubernetes", "version": self._version},
                 "paths": dict(sorted(paths.items())),
-                "definitions": {name: _table().render(name, 2) for name in _table().closure(used)},
+                "definitions": {name: self._schemas.render(name, 2) for name in self._schemas.closure(used)},
                 "securityDefinitions": {"BearerToken": _BEARER},
                 "security": [{"BearerToken": []}],
             }
@@ -142,7 +166,7 @@ _BEARER: Final = {
 }
 
 
-def _about(url: str, answer: str, used: dict[str, None]) -> PathItem:
+def _about(url: str, answer: str, used: _Used) -> PathItem:
     """A path that describes the server itself."""
     name = _definition(answer, used)
     schema = {"$ref": _COMPONENTS + name} if name else {"type": "string"}
@@ -156,17 +180,17 @@ def _about(url: str, answer: str, used: dict[str, None]) -> PathItem:
     }
 
 
-def _definition(name: str, used: dict[str, None]) -> str:
+def _definition(name: str, used: _Used) -> str:
     """Turn `group/version/Kind` into the name of a definition and note that it is used."""
     if "/" in name:
         group, version, kind = name.split("/")
-        name = _table().name_of(group, version, kind)
+        name = used.schemas.name_of(group, version, kind)
     if name:
         used[name] = None
     return name
 
 
-def _path_item(url: str, operations: Iterable[Operation], used: dict[str, None]) -> PathItem:
+def _path_item(url: str, operations: Iterable[Operation], used: _Used) -> PathItem:
     item: PathItem = {operation.method: _operation(url, operation, used) for operation in operations}
     names = [part[1:-1] for part in url.split("/") if part.startswith("{")]
     item["parameters"] = [_parameter(name, "string", place="path") for name in names]
@@ -181,7 +205,7 @@ def _parameter(name: str, kind: str, place: str = "query") -> dict[str, Any]:
     return out
 
 
-def _operation(url: str, operation: Operation, used: dict[str, None]) -> dict[str, Any]:
+def _operation(url: str, operation: Operation, used: _Used) -> dict[str, Any]:
     out: dict[str, Any] = {
         "description": f"{operation.verb} {operation.gvk.kind}",
         "operationId": _operation_id(url, operation),
@@ -190,7 +214,9 @@ def _operation(url: str, operation: Operation, used: dict[str, None]) -> dict[st
         out["parameters"] = [_parameter(name, kind) for name, kind in sorted(operation.query.items())]
     if operation.body:
         schema = {"$ref": _COMPONENTS + _definition(operation.body, used)}
-        kinds = PATCH_TYPES if operation.method == "patch" else ("*/*",)
+        kinds: tuple[str, ...] = PATCH_TYPES if operation.method == "patch" else ("*/*",)
+        if used.schemas.is_custom(operation.gvk):
+            kinds = tuple(kind for kind in kinds if "strategic" not in kind)
         out["requestBody"] = {"content": {kind: {"schema": schema} for kind in kinds}}
         out["requestBody"]["required"] = operation.method != "delete"
     answer = _definition(operation.answer, used)
