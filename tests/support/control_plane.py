@@ -68,6 +68,12 @@ class ControlPlane:
         namespace = namespace if self.registry.resource(resource).namespaced else ""
         return self.registry.create(resource, self.registry.decode(resource, obj), namespace).thaw()
 
+    def node(self, name: str, **labels: str) -> None:
+        """Store a node that has come up."""
+        self.create("nodes", {"metadata": {"name": name, "labels": labels}})
+        # As node-lifecycle does when the kubelet has reported.
+        self.patch("nodes", name, {"spec": {"taints": None}})
+
     def patch(
         self, resource: str, name: str, patch: Object, namespace: str = "default", subresource: str = ""
     ) -> Object:

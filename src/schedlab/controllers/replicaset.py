@@ -59,6 +59,8 @@ class ReplicaSetController(Controller):
         self.queue.add(event.object.key)
 
     def _on_pod(self, event: WatchEvent) -> None:
+        if ownership.is_foreign(event, self.kind):
+            return
         pod, before = event.object, event.previous
         if event.type == "DELETED" or ownership.is_deleted(pod):
             self._pod_gone(pod)

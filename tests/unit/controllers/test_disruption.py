@@ -100,7 +100,7 @@ def test_pods_without_an_owner_are_told(plane: ControlPlane) -> None:
 
 def test_owners_without_a_scale_allow_nothing(plane: ControlPlane) -> None:
     """Nobody knows how many pods a DaemonSet should have."""
-    plane.create("nodes", {"metadata": {"name": "n"}})
+    plane.node("n")
     daemons = {"selector": {"matchLabels": {"app": "a"}}, "template": template()}
     plane.create("daemonsets.apps", {"metadata": {"name": "d"}, "spec": daemons})
     plane.settle()

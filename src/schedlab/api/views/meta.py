@@ -48,7 +48,10 @@ class ObjectMeta(View):
 
     def controller(self) -> OwnerReference | None:
         """Return the owner that is the managing controller, if any."""
-        return next((owner for owner in self.owner_references if owner.controller), None)
+        for owner in self.owner_references:  # asked for at every change of an object: no generator
+            if owner.controller:
+                return owner
+        return None
 
 
 class LabelSelectorRequirement(View):

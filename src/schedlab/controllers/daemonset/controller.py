@@ -98,6 +98,8 @@ class DaemonSetsController(Controller):
             self._enqueue_matching(event.object)
 
     def _on_pod(self, event: WatchEvent) -> None:
+        if ownership.is_foreign(event, kinds.DAEMON_SET):
+            return
         pod, before = event.object, event.previous
         owner = self._enqueue_owner(pod)
         if event.type == "DELETED" or ownership.is_deleted(pod):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from schedlab.api.object import StoredObject
+from schedlab.api.object import StoredObject, WatchEvent
 from schedlab.api.views.meta import OwnerReference
 from schedlab.apimachinery.errors import StatusError
 from schedlab.client.informers import Informer
@@ -42,6 +42,15 @@ def controller_of(obj: StoredObject) -> OwnerReference | None:
     """Return the reference to the controller of an object."""
     reference: OwnerReference | None = obj.view.metadata.controller()
     return reference
+
+
+def is_foreign(event: WatchEvent, kind: Kind) -> bool:
+    """Whether a change is about an object that belongs to a controller of another kind, and did before."""
+    owner = controller_of(event.object)
+    if owner is None or owner.kind == kind.kind:
+        return False
+    former = None if event.previous is None else controller_of(event.previous)
+    return former is None or former.kind != kind.kind
 
 
 def is_controlled_by(obj: StoredObject, owner: StoredObject) -> bool:

@@ -98,6 +98,8 @@ class JobController(Controller):
                 self.queue.add_after(stored.key, self._deadline_ns(job) - self.clock.now_ns())
 
     def _on_pod(self, event: WatchEvent) -> None:
+        if ownership.is_foreign(event, kinds.JOB):
+            return
         pod, before = event.object, event.previous
         if event.type == "DELETED" or ownership.is_deleted(pod):
             self._pod_gone(pod, final=event.type == "DELETED")

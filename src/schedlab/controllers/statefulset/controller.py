@@ -59,6 +59,8 @@ class StatefulSetController(Controller):
     # --- Events ------------------------------------------------------------------------------------------------------
 
     def _on_pod(self, event: WatchEvent) -> None:
+        if ownership.is_foreign(event, kinds.STATEFUL_SET):
+            return
         pod, before = event.object, event.previous
         owner = self._enqueue_owner(pod)
         if event.type == "DELETED":

@@ -26,7 +26,7 @@ def rolling(**bounds: Any) -> Object:
 def plane() -> ControlPlane:
     plane = ControlPlane("daemonset-controller")
     for name in ("n1", "n2", "n3"):
-        plane.create("nodes", {"metadata": {"name": name, "labels": {"disk": "ssd" if name == "n1" else "hdd"}}})
+        plane.node(name, disk="ssd" if name == "n1" else "hdd")
     return plane
 
 
@@ -95,7 +95,7 @@ def test_new_nodes_get_a_pod_and_deleted_ones_lose_theirs(plane: ControlPlane) -
     """A pod that waits for a node that is gone is deleted."""
     plane.create(DAEMONS, daemon_set())
     plane.settle()
-    plane.create("nodes", {"metadata": {"name": "n4"}})
+    plane.node("n4")
     plane.delete("nodes", "n2")
     plane.settle()
     plane.patch(DAEMONS, "d", {"metadata": {"labels": {"look": "again"}}})
