@@ -92,9 +92,9 @@ test: $(TEST_ENV) ## Install what tests need and run them, fast suites first
 	$(if $(strip $(DEEP_SUITES)),$(PYTEST) -q -m "not long" -n $(WORKERS) --dist loadfile $(DEEP_SUITES))
 	$(if $(strip $(E2E_SUITES)),$(PYTEST) -q -m "not long" $(E2E_SUITES))
 
-test-long: $(TEST_ENV) ## The tests that take minutes, and property tests with ten times the examples
-	$(PYTEST) -q -m long tests
-	$(if $(wildcard tests/property),HYPOTHESIS_PROFILE=thorough $(PYTEST) -q -n $(WORKERS) tests/property)
+test-long: $(TEST_ENV) ## The tests that take minutes, and property tests with five times the examples
+	$(PYTEST) -q -m long --timeout 1200 tests
+	$(if $(wildcard tests/property),HYPOTHESIS_PROFILE=thorough $(PYTEST) -q -n $(WORKERS) --timeout 1200 tests/property)
 
 e2e: $(TEST_ENV) ## The real kubectl, 1.37 and 1.36, against a running simulator
 	$(PYTEST) -q tests/e2e

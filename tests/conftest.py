@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 # with HYPOTHESIS_PROFILE=random.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile(
-    "thorough", parent=settings.get_profile("ci"), max_examples=1000, suppress_health_check=[HealthCheck.too_slow]
+    "thorough", parent=settings.get_profile("ci"), max_examples=500, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("random", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
