@@ -93,7 +93,7 @@ test: $(TEST_ENV) ## Install what tests need and run them, fast suites first
 	$(if $(strip $(E2E_SUITES)),$(PYTEST) -q -m "not long" $(E2E_SUITES))
 
 test-long: $(TEST_ENV) ## The tests that take minutes, and property tests with five times the examples
-	$(PYTEST) -q -m long --timeout 1200 tests
+	$(PYTEST) -q -m long -n $(WORKERS) --timeout 1200 tests
 	$(if $(wildcard tests/property),HYPOTHESIS_PROFILE=thorough $(PYTEST) -q -n $(WORKERS) --timeout 1200 tests/property)
 
 e2e: $(TEST_ENV) ## The real kubectl, 1.37 and 1.36, against a running simulator
