@@ -4,7 +4,8 @@
     owner waits (foreground) ────► dependents are deleted first; those that block it are waited for
     owner waits (orphan) ────────► its references are taken out of the dependents, then it may go
 
-A graph over all resources knows the dependents of each uid, also of one that was never seen.
+A graph over all resources, custom ones as they are defined, knows the dependents of each uid, also of one that was
+never seen.
 
 Mirrors: pkg/controller/garbagecollector (v1.36).
 Differs: owners are looked up in caches, not at the server; so an owner must be seen before a dependent is judged, as it
@@ -13,7 +14,7 @@ is in process. There are no virtual nodes: a reference to what is not there is a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from schedlab.api.object import StoredObject, WatchEvent
@@ -27,8 +28,10 @@ from schedlab.controllers.framework.kinds import Kind
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"
 _IGNORED: Final = ("events", "events.events.k8s.io")
+_DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 _DELETE_KEY: Final = "delete/"
 _ORPHAN_KEY: Final = "orphan/"
+_DEFINITION_KEY: Final = "definition/"
 
 
 class _Node:
@@ -53,9 +56,6 @@ class _Node:
     def waits_for_dependents(self) -> bool:
         return self.is_deleted and _FOREGROUND in self.obj.view.metadata.finalizers
 
-    def is_meant_by(self, owner: OwnerReference) -> bool:
-        return owner.kind == self.type.kind and owner.name == self.obj.name and owner.api_version == _version(self.type)
-
 
 class _References:
     """The owners of an object by what they are: there, not there, waiting for their dependents."""
@@ -67,7 +67,7 @@ class _References:
 
 
 class GarbageCollector(Controller):
-    """Deletes and orphans dependents; keys are uids with what is to be done."""
+    """Deletes and orphans dependents; keys are uids with what is to be done, or names of definitions."""
 
     name: ClassVar[str] = "garbage-collector-controller"
     workers: ClassVar[int] = 20
@@ -77,14 +77,46 @@ class GarbageCollector(Controller):
         self._nodes: dict[str, _Node] = {}
         self._dependents: dict[str, dict[str, _Node]] = {}
         self._types: dict[tuple[str, str], ResourceType] = {}
+        self._followed: dict[str, None] = {}
+        #: Custom resources: they know no strategic patches.
+        self._custom: dict[str, None] = {}
         for each in context.resources:
-            self._types[_version(each), each.kind] = each
+            self._types[each.api_version, each.kind] = each
         for each in context.resources:
             if {"delete", "list", "watch"} <= set(each.verbs) and each.full_name not in _IGNORED:
                 self._follow(each)
+        context.lister(_DEFINITIONS).on_change(self._on_definition)
 
     def _follow(self, type_: ResourceType) -> None:
-        self.context.lister(type_.full_name).on_change(lambda event: self._on_object(event, type_))
+        if type_.full_name not in self._followed:
+            self._followed[type_.full_name] = None
+            self.context.lister(type_.full_name).on_change(lambda event: self._on_object(event, type_))
+
+    def _on_definition(self, event: WatchEvent) -> None:
+        if event.type != "DELETED":
+            # The resource is served only after its definition has been told.
+            self.queue.add(_DEFINITION_KEY + event.object.name)
+
+    def _learn(self, name: str) -> None:
+        """Follow the resource of a definition, as soon as it is served."""
+        stored = self.context.lister(_DEFINITIONS).stored(name)
+        if stored is None or not _is_established(stored.raw):
+            return
+        spec = stored.raw["spec"]
+        for version in spec["versions"]:
+            names = spec["names"]
+            type_ = ResourceType(
+                group=spec["group"],
+                version=version["name"],
+                resource=names["plural"],
+                singular=names.get("singular", ""),
+                kind=names["kind"],
+                namespaced=spec["scope"] == "Namespaced",
+                verbs=("delete", "list", "watch"),
+            )
+            self._types[type_.api_version, type_.kind] = type_
+            self._custom[type_.full_name] = None
+            self._follow(type_)
 
     # --- The graph ---------------------------------------------------------------------------------------------------
 
@@ -112,7 +144,7 @@ class GarbageCollector(Controller):
         for reference in owners:
             self._dependents.setdefault(reference.uid, {})[node.obj.uid] = node
             owner = self._nodes.get(reference.uid)
-            if owner is None or not owner.is_meant_by(reference):
+            if owner is None or not self._is_meant(owner, reference):
                 doubtful = True
             elif owner.obj.namespace and owner.obj.namespace != node.obj.namespace:
                 doubtful = True
@@ -127,8 +159,13 @@ class GarbageCollector(Controller):
             elsewhere = bool(owner.obj.namespace) and owner.obj.namespace != dependent.obj.namespace
             if elsewhere:
                 self._tell_of_namespace(dependent, references[0])
-            if elsewhere or not all(map(owner.is_meant_by, references)):
+            if elsewhere or not all(self._is_meant(owner, reference) for reference in references):
                 self._look_at(dependent)
+
+    def _is_meant(self, owner: _Node, reference: OwnerReference) -> bool:
+        """Whether a reference with the uid of an object also has its kind and name."""
+        type_ = self._types.get((reference.api_version, reference.kind))
+        return type_ is not None and type_.full_name == owner.type.full_name and reference.name == owner.obj.name
 
     def _relink(self, node: _Node, before: Sequence[OwnerReference]) -> None:
         old, new = {each.uid: each for each in before}, {each.uid: each for each in node.owners}
@@ -179,7 +216,7 @@ class GarbageCollector(Controller):
         where = f"{reference.api_version}/{reference.kind}, namespace: {node.obj.namespace}"
         identity = f"[{where}, name: {reference.name}, uid: {reference.uid}]"
         message = f'ownerRef {identity} does not exist in namespace "{node.obj.namespace}"'
-        kind = Kind(node.obj.resource, _version(node.type), node.type.kind)
+        kind = Kind(node.obj.resource, node.type.api_version, node.type.kind)
         self.events.warning(kind, node.obj, "OwnerRefInvalidNamespace", message)
 
     # --- Sync --------------------------------------------------------------------------------------------------------
@@ -187,6 +224,9 @@ class GarbageCollector(Controller):
     def sync(self, key: str) -> Steps:
         """Delete an object that nobody owns any more, finish one that waits for dependents, or orphan dependents."""
         action, _, uid = key.partition("/")
+        if action == "definition":
+            self._learn(uid)
+            return
         node = self._nodes.get(uid)
         if node is None:
             return
@@ -204,11 +244,11 @@ class GarbageCollector(Controller):
         gone = [*references.dangling, *references.waiting]
         if references.solid:
             if gone:
-                yield from self._write(_disown(node, [each.uid for each in gone]))
+                yield from self._write(self._disown(node, [each.uid for each in gone]))
         elif references.waiting and (dependents := self._dependents.get(node.obj.uid)):
             if any(each.waits_for_dependents for each in dependents.values()):
                 # A circle of owners that wait for each other: let nobody be blocked by this one.
-                yield from self._write(_unblock(node))
+                yield from self._write(self._unblock(node))
             yield from self._delete(node, "Foreground")
         else:
             finalizers = node.obj.view.metadata.finalizers
@@ -249,7 +289,7 @@ class GarbageCollector(Controller):
 
     def _orphan(self, node: _Node) -> Steps:
         dependents = tuple(self._dependents.get(node.obj.uid, {}).values())
-        outcomes = yield [_disown(each, [node.obj.uid]) for each in dependents]
+        outcomes = yield [self._disown(each, [node.obj.uid]) for each in dependents]
         for outcome in outcomes:
             if outcome.error is not None and outcome.error.reason != "NotFound":
                 raise outcome.error
@@ -262,6 +302,32 @@ class GarbageCollector(Controller):
         finalizers = [each for each in obj.view.metadata.finalizers if each != finalizer]
         metadata = {"resourceVersion": str(obj.revision), "finalizers": finalizers}
         yield from self._write(Write("patch", obj.resource, obj.namespace, obj.name, {"metadata": metadata}))
+
+    def _disown(self, node: _Node, owners: Sequence[str]) -> Write:
+        """Return the removal of owners."""
+        if node.obj.resource in self._custom:
+            return self._replace_owners(node, [each for each in _owners(node) if each["uid"] not in owners])
+        references = [{"$patch": "delete", "uid": uid} for uid in owners]
+        return self._patch_owners(node, references)
+
+    def _unblock(self, node: _Node) -> Write:
+        """Return the change after which the object blocks none of its owners."""
+        if node.obj.resource in self._custom:
+            return self._replace_owners(node, [{**each, "blockOwnerDeletion": False} for each in _owners(node)])
+        blocking = [each for each in _owners(node) if each.get("blockOwnerDeletion")]
+        return self._patch_owners(node, [{**each, "blockOwnerDeletion": False} for each in blocking])
+
+    @staticmethod
+    def _patch_owners(node: _Node, references: Sequence[Mapping[str, Any]]) -> Write:
+        obj = node.obj
+        body = {"metadata": {"uid": obj.uid, "ownerReferences": references}}
+        return Write("patch", obj.resource, obj.namespace, obj.name, body, patch_type="strategic")
+
+    @staticmethod
+    def _replace_owners(node: _Node, references: Sequence[Mapping[str, Any]]) -> Write:
+        obj = node.obj
+        body = {"metadata": {"resourceVersion": str(obj.revision), "ownerReferences": references or None}}
+        return Write("patch", obj.resource, obj.namespace, obj.name, body)
 
     def _delete(self, node: _Node, policy: str) -> Steps:
         obj, owners = node.obj, node.owners
@@ -284,28 +350,15 @@ class GarbageCollector(Controller):
             raise outcome.error
 
 
-def _version(type_: ResourceType) -> str:
-    return f"{type_.group}/{type_.version}" if type_.group else type_.version
+def _is_established(definition: Mapping[str, Any]) -> bool:
+    conditions = (definition.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
 
 
 def _blocks(dependent: _Node, owner: _Node) -> bool:
     return any(each.uid == owner.obj.uid and each.block_owner_deletion for each in dependent.owners)
 
 
-def _disown(node: _Node, owners: Sequence[str]) -> Write:
-    references = [{"$patch": "delete", "uid": uid} for uid in owners]
-    return _patch(node, {"uid": node.obj.uid, "ownerReferences": references})
-
-
-def _unblock(node: _Node) -> Write:
-    blocking = [
-        {**each, "blockOwnerDeletion": False}
-        for each in node.obj.raw["metadata"].get("ownerReferences") or ()
-        if each.get("blockOwnerDeletion")
-    ]
-    return _patch(node, {"uid": node.obj.uid, "ownerReferences": blocking})
-
-
-def _patch(node: _Node, metadata: dict[str, Any]) -> Write:
-    obj = node.obj
-    return Write("patch", obj.resource, obj.namespace, obj.name, {"metadata": metadata}, patch_type="strategic")
+def _owners(node: _Node) -> Sequence[Mapping[str, Any]]:
+    references: Sequence[Mapping[str, Any]] = node.obj.raw["metadata"].get("ownerReferences") or ()
+    return references

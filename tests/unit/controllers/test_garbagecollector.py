@@ -169,3 +169,32 @@ def test_unknown_kinds_are_tried_again(plane: ControlPlane) -> None:
     plane.run_for(5)
 
     assert plane.exists(MAPS, "dependent")
+
+
+def test_custom_resources_are_followed(plane: ControlPlane) -> None:
+    """A kind that is defined while the collector runs can own, and be owned."""
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    names = {"plural": "things", "kind": "Thing"}
+    spec = {"group": "example.com", "names": names, "scope": "Namespaced", "versions": [version]}
+    definition = {"metadata": {"name": "things.example.com"}, "spec": spec}
+    plane.create("customresourcedefinitions.apiextensions.k8s.io", definition)
+    plane.settle()
+    kind = {"apiVersion": "example.com/v1", "kind": "Thing"}
+    uid = plane.create("things.example.com", {**kind, "metadata": {"name": "one"}})["metadata"]["uid"]
+    reference = {**kind, "name": "one", "uid": uid}
+    plane.create("things.example.com", {**kind, "metadata": {"name": "two", "ownerReferences": [reference]}})
+    plane.create(MAPS, {"metadata": {"name": "dependent", "ownerReferences": [reference]}})
+    plane.settle()
+    before = plane.names("things.example.com"), plane.exists(MAPS, "dependent")
+    plane.delete("things.example.com", "one")
+    plane.settle()
+    after = plane.names("things.example.com"), plane.exists(MAPS, "dependent")
+    uid = plane.create(MAPS, {"metadata": {"name": "owner"}})["metadata"]["uid"]
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid}
+    plane.create("things.example.com", {**kind, "metadata": {"name": "three", "ownerReferences": [reference]}})
+    plane.delete(MAPS, "owner", "Orphan")
+    plane.settle()
+
+    assert (before, after) == ((["one", "two"], True), ([], False))
+    assert "ownerReferences" not in plane.get("things.example.com", "three")["metadata"]
