@@ -36,6 +36,7 @@ from schedlab.apiserver.answers import (
     compress_pieces,
     error_answer,
 )
+from schedlab.apiserver.audit import AuditEvent, AuditLog
 from schedlab.apiserver.authentication import Authenticator, read_impersonation
 from schedlab.apiserver.authorization import Authorizer, MastersFirst
 from schedlab.apiserver.components import COMPONENTS, ComponentHandlers
@@ -120,9 +121,11 @@ class APIServer:
         authorizer: Authorizer | None = None,
         logs: LogSource | None = None,
         signing_key: ec.EllipticCurvePrivateKey | None = None,
+        audit: AuditLog | None = None,
     ) -> None:
         self._settings = Settings() if settings is None else settings
         self._clock = clock
+        self._audit = audit
         accounts = ServiceAccountTokens(registry, clock, signing_key)
         self._authenticator = authenticator.knowing(accounts.authenticate)
         access = Access(registry)
@@ -184,22 +187,30 @@ class APIServer:
         except ValueError as error:
             await _send(send, error_answer(new_bad_request(str(error)), PLAIN), [audit_id, _NO_STORE], scope["method"])
             return
+        event = None if self._audit is None else self._audit.begin(request, audit_id[1].decode("latin-1"))
         headers = [audit_id, _NO_STORE]
         started_s = perf_counter()
-        route, result = await self._result(request, headers)
+        route, result = await self._result(request, headers, event)
         if result is None:
             return
-        size = 0
-        if isinstance(result, WatchStream):
-            assert route is not None, "only resources are watched"
-            await self._stream(request, route, result, headers, send)
-        else:
-            size = await self._reply(request, result, headers, send)
+        size, status = 0, result.status if isinstance(result, Answer) else 200
+        try:
+            if isinstance(result, WatchStream):
+                assert route is not None, "only resources are watched"
+                if event is not None:
+                    event.log("ResponseStarted", 200)
+                await self._stream(request, route, result, headers, send)
+            else:
+                size = await self._reply(request, result, headers, send)
+        finally:
+            if event is not None:
+                event.log("ResponseComplete", status, request.status)
         if route is not None:
-            status = result.status if isinstance(result, Answer) else 200
             self._metrics.answered(request, route, status, size, perf_counter() - started_s)
 
-    async def _result(self, request: Request, headers: list[tuple[bytes, bytes]]) -> tuple[Route | None, Result | None]:
+    async def _result(
+        self, request: Request, headers: list[tuple[bytes, bytes]], event: AuditEvent | None
+    ) -> tuple[Route | None, Result | None]:
         """Make the answer, of whatever kind; None when nobody waits for it any more."""
         route = None
         kind = self._metrics.started(request)
@@ -207,7 +218,7 @@ class APIServer:
             self._check_site(request)
             if request.method == "OPTIONS" and b"origin" in request.headers and self._settings.origins:
                 return None, Answer(204, content_type=b"")
-            route = self._admit(request, headers)
+            route = self._admit(request, headers, event)
             result = await (self._endpoints.answer(request) if route is None else self._handle(route, request))
         except StatusError as error:
             return route, self._refusal(request, error)
@@ -220,13 +231,15 @@ class APIServer:
             self._metrics.ended(kind)
         return route, result
 
-    def _admit(self, request: Request, headers: list[tuple[bytes, bytes]]) -> Route | None:
+    def _admit(self, request: Request, headers: list[tuple[bytes, bytes]], event: AuditEvent | None) -> Route | None:
         """Say who asks, whether they may and where that leads: None is for paths outside the resources."""
         _check_timeout(request)
         self._authenticate(request)
         headers += _FLOW_HEADERS
         info = request.info
         verdict = self._authorizer.authorize(request.user, info)
+        if event is not None:
+            event.decided(verdict)
         if not verdict.allowed:
             headers.append(_NO_SNIFF)
             raise authorization.forbidden(request.user, info, verdict.reason)
@@ -265,9 +278,10 @@ class APIServer:
             verdict = self._authorizer.authorize(request.user, wanted)
             if not verdict.allowed:
                 raise authorization.forbidden(request.user, wanted, verdict.reason)
-        request.user = impersonation.user
+        request.impersonator, request.user = request.user, impersonation.user
 
     def _refusal(self, request: Request, error: StatusError) -> Answer:
+        request.status = error.status
         answer = error_answer(error, request.error_form())
         if error.code == 413:
             # The rest of the body is not read, so that nothing can follow it on this connection.

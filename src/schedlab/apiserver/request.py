@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from schedlab.apimachinery.errors import RequestEntityTooLarge, new_request_entity_too_large
+from schedlab.apimachinery.errors import RequestEntityTooLarge, Status, new_request_entity_too_large
 from schedlab.apimachinery.negotiate import wants_pretty
 from schedlab.apiserver.answers import Receive, Scope
 from schedlab.apiserver.authentication import ANONYMOUS_USER, UserInfo
@@ -29,7 +29,20 @@ class ClientGone(Exception):
 class Request:
     """A request; `user` and `warnings` are filled on its way."""
 
-    __slots__ = ("_receive", "clock", "headers", "info", "method", "path", "query", "scope", "user", "warnings")
+    __slots__ = (
+        "_receive",
+        "clock",
+        "headers",
+        "impersonator",
+        "info",
+        "method",
+        "path",
+        "query",
+        "scope",
+        "status",
+        "user",
+        "warnings",
+    )
 
     def __init__(self, scope: Scope, receive: Receive, clock: Clock) -> None:
         self.scope = scope
@@ -43,6 +56,10 @@ class Request:
         self.query: Query = parse_query(scope["query_string"])
         self.info: RequestInfo = read_request_info(self.method, self.path, self.query)
         self.user: UserInfo = ANONYMOUS_USER
+        #: Who speaks for the user, when somebody does.
+        self.impersonator: UserInfo | None = None
+        #: What the request was refused with.
+        self.status: Status | None = None
         self.warnings: list[str] = []
 
     def header(self, name: bytes) -> str:
