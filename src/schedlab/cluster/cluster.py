@@ -20,6 +20,7 @@ from schedlab.client.inprocess import InProcessClient
 from schedlab.cluster.driver import Caller, Engine
 from schedlab.cluster.plugin_registry import enable, registry_for
 from schedlab.controllers.framework.controller import ControllerContext
+from schedlab.controllers.node_lifecycle.controller import NodeLifecycleController
 from schedlab.controllers.registry import CONTROLLERS
 from schedlab.controllers.serviceaccount import new_default_account
 from schedlab.decisions.annotations import AnnotationMode, Projection
@@ -142,13 +143,15 @@ class Cluster:
         )
         self.registry.overlay("pods", Overlay(projector.shown, projector.settle))
         self.engine.add(self.scheduler, self.client("kube-scheduler"))
-        self.engine.add(self.kubelet, self.client("kubelet"))
+        # Kubelets and node lifecycle go first: a node must be ready before the scheduler looks at it.
+        self.engine.add(self.kubelet, self.client("kubelet"), first=True)
         resources = tuple(self.registry.resources)
         features = self.settings.feature_gates
-        context = ControllerContext(self.informers, self.clock, random, features, resources, root_ca)
+        runs = self.kubelet.runs
+        context = ControllerContext(self.informers, self.clock, random, features, resources, root_ca, runs)
         controller_manager = self.client("kube-controller-manager")
-        for make in CONTROLLERS.values():
-            self.engine.add(make(context), controller_manager)
+        for name, make in CONTROLLERS.items():
+            self.engine.add(make(context), controller_manager, first=name == NodeLifecycleController.name)
         self.registry.provide_accounts(lambda namespace: controller_manager.submit(new_default_account(namespace)))
         self.engine.add(projector, self.client("kube-scheduler-simulator"))
 

@@ -49,14 +49,17 @@ class Engine:
         self._parts: list[tuple[Part, Client]] = []
         # Whether each part is ready, twice in a row, so that a round may begin at any of them.
         self._ready: list[Callable[[], bool]] = []
+        self._first: list[tuple[Part, Client]] = []
         self._caller = caller or NoCaller()
         self._todo: deque[_Deed] = deque()
         self._next_part = 0
         self.steps = 0
 
-    def add(self, part: Part, client: Client) -> None:
-        """Drive `part`; its writes go through `client`."""
+    def add(self, part: Part, client: Client, *, first: bool = False) -> None:
+        """Drive `part`; its writes go through `client`. With `first` no other part is stepped while this one is ready."""
         self._parts.append((part, client))
+        if first:
+            self._first.append((part, client))
         self._ready = 2 * [one.ready for one, _ in self._parts]
 
     def answer(self, part: Part, effect: Effect, outcome: object) -> None:
@@ -79,6 +82,11 @@ class Engine:
                 self._plan(part, client, part.complete(effect, outcome))
             self.steps += 1
             return True
+        for part, client in self._first:
+            if part.ready():
+                self._plan(part, client, part.step())
+                self.steps += 1
+                return True
         count = len(self._parts)
         for index, ready in enumerate(self._ready[self._next_part : self._next_part + count], self._next_part):
             if ready():

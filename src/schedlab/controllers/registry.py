@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from schedlab.client.effects import Part
+from schedlab.controllers.clusterroleaggregation import ClusterRoleAggregationController
 from schedlab.controllers.cronjob.controller import CronJobController
 from schedlab.controllers.daemonset.controller import DaemonSetsController
 from schedlab.controllers.deployment.controller import DeploymentController
@@ -18,6 +19,8 @@ from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.garbagecollector import GarbageCollector
 from schedlab.controllers.job.controller import JobController
 from schedlab.controllers.namespace import NamespaceController
+from schedlab.controllers.node_lifecycle.controller import NodeLifecycleController
+from schedlab.controllers.node_ttl import NodeTTLController
 from schedlab.controllers.pv_protection import PVProtectionController
 from schedlab.controllers.pvc_protection import PVCProtectionController
 from schedlab.controllers.replicaset import ReplicaSetController, ReplicationManager
@@ -25,6 +28,7 @@ from schedlab.controllers.root_ca_cert_publisher import RootCACertPublisher
 from schedlab.controllers.serviceaccount import ServiceAccountController
 from schedlab.controllers.statefulset.controller import StatefulSetController
 from schedlab.controllers.ttlafterfinished import TTLAfterFinishedController
+from schedlab.controllers.taint_eviction import TaintEvictionController
 from schedlab.controllers.vac_protection import VACProtectionController
 
 Constructor: TypeAlias = Callable[[ControllerContext], Part]
@@ -38,6 +42,7 @@ CONTROLLERS: Final[Mapping[str, Constructor]] = {
     "namespace-controller": _namespace,
     ServiceAccountController.name: ServiceAccountController,
     RootCACertPublisher.name: RootCACertPublisher,
+    ClusterRoleAggregationController.name: ClusterRoleAggregationController,
     GarbageCollector.name: GarbageCollector,
     ReplicationManager.name: ReplicationManager,
     DaemonSetsController.name: DaemonSetsController,
@@ -48,6 +53,9 @@ CONTROLLERS: Final[Mapping[str, Constructor]] = {
     DeploymentController.name: DeploymentController,
     StatefulSetController.name: StatefulSetController,
     DisruptionController.name: DisruptionController,
+    NodeLifecycleController.name: NodeLifecycleController,
+    TaintEvictionController.name: TaintEvictionController,
+    NodeTTLController.name: NodeTTLController,
     PVCProtectionController.name: PVCProtectionController,
     PVProtectionController.name: PVProtectionController,
     VACProtectionController.name: VACProtectionController,

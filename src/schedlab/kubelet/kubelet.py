@@ -80,6 +80,10 @@ class Kubelet:
         """Whether a node or pod waits for its kubelet."""
         return bool(self._queue)
 
+    def runs(self, node: str) -> bool:
+        """Whether the kubelet of a node lives: its heartbeats are derived, not written."""
+        return node in self._state
+
     def step(self) -> Sequence[Effect]:
         """Bring the object that has waited longest one stage further."""
         key = next(iter(self._queue))

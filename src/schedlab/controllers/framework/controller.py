@@ -40,9 +40,18 @@ class SyncError(Exception):
     """A sync that cannot go on and should be tried again later."""
 
 
+def _never(_node: str) -> bool:
+    """Say that the kubelet of a node has to renew its lease."""
+    return False
+
+
 @dataclass(frozen=True)
 class ControllerContext:
-    """What every controller is made with; `resources` are the served types, `root_ca` the PEM text of the API's CA."""
+    """What every controller is made with.
+
+    resources: the served types. root_ca: the PEM text of the API's CA. is_beating: whether the kubelet of a node lives
+    without telling of it by its lease.
+    """
 
     informers: Informers
     clock: Clock
@@ -50,6 +59,7 @@ class ControllerContext:
     features: FeatureGates
     resources: Sequence[ResourceType]
     root_ca: str = ""
+    is_beating: Callable[[str], bool] = _never
     stamps: EventStamps = field(init=False)
 
     def __post_init__(self) -> None:

@@ -19,11 +19,13 @@ from schedlab.registry.admission.priority import PRIORITY
 from schedlab.registry.admission.runtime_class import RUNTIME_CLASS
 from schedlab.registry.admission.service_account import SERVICE_ACCOUNT
 from schedlab.registry.admission.storage_object_in_use_protection import STORAGE_OBJECT_IN_USE_PROTECTION
+from schedlab.registry.admission.taint_nodes_by_condition import TAINT_NODES_BY_CONDITION
 
 KNOWN: Final = (
     NAMESPACE_LIFECYCLE,
     LIMIT_RANGER,
     SERVICE_ACCOUNT,
+    TAINT_NODES_BY_CONDITION,
     PRIORITY,
     DEFAULT_TOLERATION_SECONDS,
     DEFAULT_STORAGE_CLASS,
