@@ -448,10 +448,22 @@ class Checker:
             text = _without_codes(str(error))
             if any(_is_unknown_function(name, expression) for name in _UNDECLARED.findall(text)):
                 return ""
-            raise CelError(text) from None
+            raise CelError(_QUALIFIED.sub(_at_root, text)) from None
 
 
 _UNDECLARED: Final = re.compile(r"undeclared reference to '([^']*)'")
+#: An unknown variable of which a field is asked for, with the place of the last dot.
+_QUALIFIED: Final = re.compile(
+    r"(?P<line><input>:\d+:)(?P<column>\d+)(?P<words>: undeclared reference to ')(?P<root>\w+)(?P<rest>(?:\.\w+)+)"
+    r"(?P<source>' \(in container ''\)\n \| [^\n]*\n \| )\.*\^"
+)
+
+
+def _at_root(found: re.Match[str]) -> str:
+    """Return the text of cel-go, which is about the variable alone."""
+    name = found["root"] + found["rest"]
+    column = max(int(found["column"]) - len(name.rpartition(".")[0]), 1)
+    return f"{found['line']}{column}{found['words']}{found['root']}{found['source']}{'.' * (column - 1)}^"
 
 
 def _is_unknown_function(name: str, expression: str) -> bool:
