@@ -1,6 +1,6 @@
 """One process per folder: a lock that ends with the process that holds it, however that ends.
 
-The file `lock` holds the process id for whoever is refused, and stays when the process is gone.
+The locked file holds the process id for whoever is refused, and stays when the process is gone.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ class FolderLock:
         self._descriptor: int | None = descriptor
 
     @classmethod
-    def take(cls, folder: Path, *, hint: str) -> FolderLock:
-        """Lock a folder that exists; raises SchedlabError when another process has it."""
-        file = folder / "lock"
+    def take(cls, folder: Path, name: str, *, hint: str) -> FolderLock:
+        """Lock the file `name` of a folder that exists; raises SchedlabError when another process has it."""
+        file = folder / name
         try:
             descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
@@ -38,9 +38,9 @@ class FolderLock:
         return cls(descriptor)
 
     @staticmethod
-    def holder(folder: Path) -> int | None:
+    def holder(folder: Path, name: str) -> int | None:
         """Return the id of the process that uses a folder; None when none does."""
-        file = folder / "lock"
+        file = folder / name
         try:
             descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:

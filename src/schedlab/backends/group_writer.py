@@ -33,8 +33,8 @@ class Compaction:
 
 
 Job: TypeAlias = WatchEvent | Compaction
-#: Makes a batch safe, whole or not at all; raises WriteRefusedError when a later one may succeed.
-WriteBatch: TypeAlias = Callable[[Sequence[Job]], None]
+#: Makes changes safe, all or none of them, or compacts; raises WriteRefusedError when a later batch may succeed.
+WriteBatch: TypeAlias = Callable[[Sequence[WatchEvent] | Compaction], None]
 
 
 class WriteRefusedError(Exception):
@@ -94,19 +94,26 @@ class GroupWriter:
                     self._held = True
                 self._post(partial(self._failed, error))
             else:
-                newest = max((job.revision for job in batch if isinstance(job, WatchEvent)), default=0)
-                if newest:
-                    self._post(partial(self._durable, newest))
+                if not isinstance(batch, Compaction):
+                    self._post(partial(self._durable, batch[-1].revision))
 
-    def _next_batch(self) -> Sequence[Job]:
-        """Wait for work; nothing means the end."""
+    def _next_batch(self) -> Sequence[WatchEvent] | Compaction:
+        """Wait for changes or a compaction; no changes mean the end."""
         with self._changed:
             while self._held or not self._queue:
                 if self._closing:
                     return ()
                 self._changed.wait()
-            batch = self._queue[:BATCH_MAX]
-            del self._queue[:BATCH_MAX]
+            first = self._queue[0]
+            if isinstance(first, Compaction):
+                del self._queue[0]
+                return first
+            batch: list[WatchEvent] = []
+            for job in self._queue[:BATCH_MAX]:
+                if isinstance(job, Compaction):
+                    break
+                batch.append(job)
+            del self._queue[: len(batch)]
             return batch
 
     # --- On the store's thread ---------------------------------------------------------------------------------------

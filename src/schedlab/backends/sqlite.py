@@ -13,20 +13,21 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from schedlab.api.object import StoredObject, WatchEvent
 from schedlab.backends.folder_lock import FolderLock
-from schedlab.backends.group_writer import Compaction, GroupWriter, Job, Post, WriteRefusedError
+from schedlab.backends.group_writer import Compaction, GroupWriter, Post, WriteRefusedError
 from schedlab.backends.sqlite_file import FILE_NAME, damaged, open_file
 from schedlab.kernel.errors import SchedlabError
 from schedlab.store import FIRST_REVISION, DurabilityListener, Snapshot
 
 #: After these nothing of the batch is kept, and another one may be.
 _REFUSALS: Final = frozenset((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE))
-_INSERT: Final = "INSERT INTO versions VALUES (?, ?, ?, ?, ?, ?, ?)"
+_LOCK_NAME: Final = "lock"
+_ROW: Final = "(?, ?, ?, ?, ?, ?, ?)"
 _ROWS: Final = "SELECT revision, resource, key, type, replaces, checksum, json FROM versions ORDER BY revision"
 
 Row = tuple[int, str, str, str, int | None, int, bytes]
@@ -39,7 +40,8 @@ class SQLiteBackend:
         """Open the folder, making it if need be; raises SchedlabError when it is in use, damaged or not writable."""
         self._file = folder / FILE_NAME
         _prepare(folder)
-        self._lock = FolderLock.take(folder, hint="stop it (schedlab down), or choose another folder: --data-dir DIR")
+        hint = "stop it (schedlab down), or choose another folder: --data-dir DIR"
+        self._lock = FolderLock.take(folder, _LOCK_NAME, hint=hint)
         try:
             self._connection = open_file(folder, first_revision=FIRST_REVISION)
         except SchedlabError:
@@ -105,20 +107,29 @@ class SQLiteBackend:
 
     # --- On the writer's thread --------------------------------------------------------------------------------------
 
-    def _write(self, batch: Sequence[Job]) -> None:
-        connection = self._connection
+    def _write(self, batch: Sequence[WatchEvent] | Compaction) -> None:
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.executemany(_INSERT, _rows(batch))
-            for job in batch:
-                if isinstance(job, Compaction):
-                    _compact(connection, job.floor)
-            connection.execute("COMMIT")
+            if isinstance(batch, Compaction):
+                self._compact(batch.floor)
+            else:
+                # One statement and so one transaction. Each call into SQLite gives the interpreter away and has to wait
+                # until the loop lets it have it back: a call per change would cost more than the disk.
+                rows = ", ".join([_ROW] * len(batch))
+                values = [value for event in batch for value in _row(event)]
+                self._connection.execute(f"INSERT INTO versions VALUES {rows}", values)  # noqa: S608  # no values in it
         except sqlite3.Error as error:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
             if getattr(error, "sqlite_errorcode", None) in _REFUSALS:
                 raise WriteRefusedError(f"the disk of {self._file} is full ({error})") from error
+            raise
+
+    def _compact(self, floor: int) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            _drop_versions(self._connection, floor)
+            self._connection.execute("COMMIT")
+        except sqlite3.Error:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
             raise
 
 
@@ -133,16 +144,14 @@ def _prepare(folder: Path) -> None:
         ) from error
 
 
-def _rows(batch: Sequence[Job]) -> Iterator[Sequence[Any]]:
-    for job in batch:
-        if isinstance(job, WatchEvent):
-            obj, previous = job.object, job.previous
-            encoded = obj.json()
-            replaces = None if previous is None else previous.revision
-            yield job.revision, obj.resource, obj.key, job.type, replaces, zlib.crc32(encoded), encoded
+def _row(event: WatchEvent) -> Row:
+    obj, previous = event.object, event.previous
+    encoded = obj.json()
+    replaces = None if previous is None else previous.revision
+    return event.revision, obj.resource, obj.key, event.type, replaces, zlib.crc32(encoded), encoded
 
 
-def _compact(connection: sqlite3.Connection, floor: int) -> None:
+def _drop_versions(connection: sqlite3.Connection, floor: int) -> None:
     """Drop versions that were replaced, and deletions, up to revision `floor`."""
     [done] = connection.execute("SELECT value FROM settings WHERE name = 'compacted'").fetchone()
     if floor <= done:

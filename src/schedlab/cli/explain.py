@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import sys
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from urllib.parse import quote
 
 from cyclopts import Parameter
 
+from schedlab.cli import simulator_api
 from schedlab.cli.explain_text import explain_text
 from schedlab.cluster.home import Home
 from schedlab.kernel.errors import SchedlabError
-
-_TIMEOUT_S = 30
 
 
 def explain(
@@ -37,7 +35,7 @@ def explain(
     where, pod_name = parse_pod(pod, namespace)
     query = "" if attempt is None else f"?attempt={attempt}"
     path = f"/api/v1/decisions/{quote(where, safe='')}/{quote(pod_name, safe='')}{query}"
-    status, body = _get(Home.of(name), path)
+    status, body = simulator_api.get(Home.of(name), path)
     if status != 200:
         print(f"error: {body.get('message', body)}", file=sys.stderr)
         return 1
@@ -56,25 +54,3 @@ def parse_pod(text: str, namespace: str) -> tuple[str, str]:
     if len(parts) == 2 and all(parts):
         return (namespace, parts[1]) if parts[0] in {"pod", "pods", "po"} else (parts[0], parts[1])
     raise SchedlabError(f"{text!r} names no pod", hint="write NAME, pod/NAME or NAMESPACE/NAME")
-
-
-def _get(home: Home, path: str) -> tuple[int, dict[str, Any]]:
-    facts = home.read_cluster()
-    address = str(facts["simulator"]).removeprefix("http://")
-    connection = http.client.HTTPConnection(address, timeout=_TIMEOUT_S)
-    try:
-        connection.request("GET", path, headers={"Authorization": f"Bearer {home.token()}"})
-        answer = connection.getresponse()
-        return answer.status, json.loads(answer.read())
-    except (OSError, http.client.HTTPException) as error:
-        raise SchedlabError(
-            f"the simulator does not answer: {error}", location=f"http://{address}", hint="start it: schedlab up"
-        ) from error
-    except ValueError as error:
-        raise SchedlabError(
-            "what answers there is not a schedlab simulator",
-            location=f"http://{address}",
-            hint="another program may have taken the port; start the simulator again: schedlab up",
-        ) from error
-    finally:
-        connection.close()

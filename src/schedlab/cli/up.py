@@ -6,6 +6,7 @@ import os
 import socket
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,12 +14,14 @@ import uvloop
 from cyclopts import Parameter
 
 from schedlab.apimachinery.features import FeatureGates
+from schedlab.apimachinery.time import TimeError, parse_duration
 from schedlab.apimachinery.yaml import YAMLError, load_document
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.home import Home
 from schedlab.cluster.plugin_loading import load_hooks, load_plugin
 from schedlab.cluster.served import ServedCluster, loopback_address
 from schedlab.decisions.annotations import AnnotationMode
+from schedlab.kernel.clock import SECOND_NS
 from schedlab.kernel.errors import SchedlabError
 from schedlab.scheduler.framework.hooks import HooksFactory
 from schedlab.web.app import SimulatorApp
@@ -46,13 +49,21 @@ def up(
     feature_gates: Annotated[str, Parameter(help="Kubernetes feature gates, A=true,B=false.")] = "",
     annotations: Annotated[AnnotationMode, Parameter(help="How much of a result its pod shows.")] = "auto",
     full: Annotated[bool, Parameter(help="Let every filter judge every node, for explanations.")] = True,
+    data_dir: Annotated[
+        Path | None, Parameter(help="Folder that keeps the cluster over restarts; without one nothing is kept.")
+    ] = None,
+    event_ttl: Annotated[str, Parameter(help="How long events are kept; 0 is for ever.")] = "1h",
+    compaction_interval: Annotated[
+        str, Parameter(help="How often revisions are forgotten that were old one interval ago; 0 is never.")
+    ] = "5m",
+    history: Annotated[int, Parameter(help="Revisions of which the past can be rebuilt, compacted or not.")] = 0,
     port: Annotated[int, Parameter(help="Port of the simulator's REST API and start page.")] = 1212,
     apiserver_port: Annotated[int, Parameter(help="Port of the Kubernetes API.")] = 3131,
     name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
 ) -> int:
     """Start a simulated cluster: API server, scheduler, kubelets. Ctrl-C stops it."""
-    if nodes < 0:
-        raise SchedlabError(f"{nodes} nodes cannot be made", location="--nodes", hint="give 0 or more")
+    _refuse_negative(nodes, "--nodes", "nodes cannot be made")
+    _refuse_negative(history, "--history", "revisions cannot be kept")
     settings = ClusterSettings(
         scheduler_config=None if config is None else read_config(config),
         scheduler_config_location="" if config is None else str(config),
@@ -62,12 +73,35 @@ def up(
         nodes=nodes,
         plugins=tuple(load_plugin(reference, location=f"--plugin {reference}") for reference in plugin),
         hooks=_hooks(hooks),
+        event_ttl_s=read_seconds(event_ttl, "--event-ttl"),
+        compaction_interval_s=read_seconds(compaction_interval, "--compaction-interval"),
+        history=history,
     )
     home = Home.of(name)
     home.prepare()
-    with bound_socket(apiserver_port, "--apiserver-port") as api, bound_socket(port, "--port") as simulator:
-        uvloop.run(_serve(settings, home, api, simulator))
+    with (
+        home.hold(),
+        bound_socket(apiserver_port, "--apiserver-port") as api,
+        bound_socket(port, "--port") as simulator,
+    ):
+        uvloop.run(_serve(settings, home, Sockets(api, simulator), data_dir))
     return 0
+
+
+def _refuse_negative(number: int, option: str, what: str) -> None:
+    if number < 0:
+        raise SchedlabError(f"{number} {what}", location=option, hint="give 0 or more")
+
+
+def read_seconds(text: str, option: str) -> int:
+    """Return a duration of an option as whole seconds; raises SchedlabError."""
+    try:
+        seconds, rest = divmod(parse_duration(text), SECOND_NS)
+    except TimeError as error:
+        raise SchedlabError(str(error), location=option, hint="write a duration like 90s, 30m or 1h30m") from error
+    if seconds < 0 or rest:
+        raise SchedlabError(f"{text} is not a number of whole seconds", location=option, hint="write 90s, 30m or 1h30m")
+    return seconds
 
 
 def _hooks(references: Sequence[str]) -> dict[str, HooksFactory]:
@@ -122,23 +156,34 @@ def bound_socket(port: int, option: str) -> socket.socket:
     return bound
 
 
-async def _serve(settings: ClusterSettings, home: Home, api: socket.socket, simulator: socket.socket) -> None:
-    served = ServedCluster(settings, home, api)
-    await served.start()
-    await served.serve(SimulatorApp(served.cluster.log, served.token), simulator)
-    addresses = {
-        "apiserver": f"https://{served.address}",
-        "simulator": f"http://{loopback_address(simulator)}",
-    }
-    home.write_cluster({**addresses, "pid": os.getpid()})
-    for warning in served.cluster.warnings:
-        print(f"warning: {warning}", file=sys.stderr, flush=True)
-    print("\n".join(_greeting(home, addresses, served.cluster)), flush=True)
-    await served.until_stopped()
-    await served.stop()
+@dataclass(frozen=True, slots=True)
+class Sockets:
+    """Where a cluster listens."""
+
+    api: socket.socket
+    simulator: socket.socket
 
 
-def _greeting(home: Home, addresses: Mapping[str, str], cluster: Cluster) -> Sequence[str]:
+async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, data_dir: Path | None) -> None:
+    served = ServedCluster(settings, home, sockets.api, data_dir)
+    try:
+        await served.start()
+        await served.serve(SimulatorApp(served.cluster.log, served.token, status=served.status), sockets.simulator)
+        addresses = {
+            "apiserver": f"https://{served.address}",
+            "simulator": f"http://{loopback_address(sockets.simulator)}",
+        }
+        home.write_cluster({**addresses, "pid": os.getpid()})
+        for warning in served.cluster.warnings:
+            print(f"warning: {warning}", file=sys.stderr, flush=True)
+        print("\n".join(_greeting(home, addresses, served.cluster, data_dir)), flush=True)
+        await served.until_stopped()
+    finally:
+        await served.stop()
+
+
+def _greeting(home: Home, addresses: Mapping[str, str], cluster: Cluster, data_dir: Path | None) -> Sequence[str]:
+    what_stays = "nothing of the cluster is kept" if data_dir is None else f"the cluster is kept in {data_dir}"
     return (
         f"Kubernetes API   {addresses['apiserver']}",
         f"simulator        {addresses['simulator']}",
@@ -151,7 +196,7 @@ def _greeting(home: Home, addresses: Mapping[str, str], cluster: Cluster) -> Seq
         "  kubectl get pods -n shop -o wide",
         "  schedlab explain pod/db-3 -n shop",
         "",
-        "Ctrl-C stops the simulator; nothing of the cluster is kept.",
+        f"Ctrl-C stops the simulator; {what_stays}.",
     )
 
 

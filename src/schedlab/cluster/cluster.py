@@ -18,6 +18,7 @@ from schedlab.apimachinery.features import FeatureGates
 from schedlab.client.informers import Informers
 from schedlab.client.inprocess import InProcessClient
 from schedlab.cluster.driver import Caller, Engine
+from schedlab.cluster.housekeeping import Compactor, EventExpiry
 from schedlab.cluster.plugin_registry import enable, registry_for
 from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.node_lifecycle.controller import NodeLifecycleController
@@ -26,7 +27,7 @@ from schedlab.controllers.serviceaccount import new_default_account
 from schedlab.decisions.annotations import AnnotationMode, Projection
 from schedlab.decisions.log import DecisionLog
 from schedlab.decisions.projector import AnnotationProjector
-from schedlab.kernel.clock import Clock
+from schedlab.kernel.clock import SECOND_NS, Clock
 from schedlab.kernel.randomness import RandomSource
 from schedlab.kubelet.heartbeats import Heartbeats
 from schedlab.kubelet.kubelet import Kubelet
@@ -35,7 +36,7 @@ from schedlab.scheduler.config import ConfigError, default_configuration, load
 from schedlab.scheduler.framework.hooks import HooksFactory
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.scheduler import Scheduler
-from schedlab.store import Store
+from schedlab.store import Backend, Store
 
 NODE_NAME: Final = "node-{}"
 _ZONES: Final = ("zone-a", "zone-b", "zone-c")
@@ -46,7 +47,10 @@ class ClusterSettings:
     """What can be chosen about a cluster.
 
     scheduler_config: a decoded KubeSchedulerConfiguration, None for the default one. full: every filter judges every
-    node for the record, also after the first failure; no decision changes. nodes: how many to make at the start.
+    node for the record, also after the first failure; no decision changes. nodes: how many there are at least at the
+    start. event_ttl_s: how long events are kept after they were last written. compaction_interval_s: how often lists and
+    watches lose the revisions of one interval ago. history: of how many revisions the past can be rebuilt whatever is
+    compacted. 0 switches each of the three off.
     plugins: plugins that do not come with the scheduler (`plugin_class.entry_of` makes an entry of a class); profiles of
     scheduler_config have to enable them, without one they are enabled at all their extension points. hooks: what goes
     around plugins, by their names (`framework.hooks.factory_of` makes a factory of a class).
@@ -60,6 +64,9 @@ class ClusterSettings:
     nodes: int = 0
     plugins: tuple[PluginEntry, ...] = ()
     hooks: Mapping[str, HooksFactory] = field(default_factory=dict)
+    event_ttl_s: int = 3600
+    compaction_interval_s: int = 300
+    history: int = 0
 
 
 class Cluster:
@@ -73,10 +80,11 @@ class Cluster:
         caller: Caller | None = None,
         *,
         root_ca: str = "",
+        backend: Backend | None = None,
     ) -> None:
         self.settings = settings
         self.clock = clock
-        self.store = Store()
+        self.store = Store(backend, history=settings.history)
         self.registry = Registry(self.store, clock, random.split("registry"), settings.feature_gates)
         bootstrap(self.registry)
         self.informers = Informers(self.client("schedlab-informers"))
@@ -126,7 +134,12 @@ class Cluster:
             self.informers.on_change(resource, self.scheduler.handle)
         self.scheduler.start()
         for number in range(self.settings.nodes):
-            self.registry.create("nodes", self.registry.decode("nodes", new_node(number)))
+            if self.store.get("nodes", NODE_NAME.format(number)) is None:
+                self.registry.create("nodes", self.registry.decode("nodes", new_node(number)))
+        if self.settings.event_ttl_s:
+            EventExpiry(self.store, self.clock, self.settings.event_ttl_s * SECOND_NS)
+        if self.settings.compaction_interval_s:
+            Compactor(self.store, self.clock, self.settings.compaction_interval_s * SECOND_NS)
 
     def on_change(self, wake: Callable[[], None]) -> None:
         """Call `wake` after every change of an object that some part of the cluster listens to."""

@@ -6,6 +6,7 @@ In `$XDG_STATE_HOME/schedlab/NAME`, or `SCHEDLAB_HOME/NAME`:
 - `pki/`: CA and serving certificate of the API server
 - `token`: bearer token of the administrator, for both ports
 - `cluster.json`: addresses and the process id of the running simulator
+- `running`: locked by the running simulator
 """
 
 from __future__ import annotations
@@ -13,12 +14,17 @@ from __future__ import annotations
 import json
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from schedlab.apiserver.certificates import write_private
+from schedlab.backends import FolderLock
 from schedlab.kernel.errors import SchedlabError
+
+_LOCK: Final = "running"
 
 
 def state_root() -> Path:
@@ -53,6 +59,20 @@ class Home:
                 location=str(self.path),
                 hint="make it writable, or choose another with SCHEDLAB_HOME=/path/to/folder",
             ) from error
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Be the running simulator of this name; raises SchedlabError when another process is."""
+        hint = "stop it: schedlab down, or start another one beside it: --name NAME"
+        lock = FolderLock.take(self.path, _LOCK, hint=hint)
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def running_process(self) -> int | None:
+        """Return the id of the process that runs under this name, or None."""
+        return FolderLock.holder(self.path, _LOCK)
 
     @property
     def kubeconfig(self) -> Path:

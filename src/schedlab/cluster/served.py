@@ -12,36 +12,66 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
+from schedlab.apimachinery.errors import StatusError
+from schedlab.apimachinery.time import format_time
 from schedlab.apiserver.app import APIServer, Settings
 from schedlab.apiserver.authentication import Authenticator, UserInfo
 from schedlab.apiserver.certificates import ensure_certificates, ensure_signing_key
+from schedlab.apiserver.durability import settle
 from schedlab.apiserver.kubeconfig import write_kubeconfig
 from schedlab.apiserver.policy.bootstrap import bootstrap_access
 from schedlab.apiserver.server import Application, RunningServer
+from schedlab.backends import SQLiteBackend
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.home import Home
 from schedlab.cluster.http_caller import HTTPCaller
 from schedlab.cluster.live import LiveDriver
+from schedlab.cluster.memory import memory_bytes
 from schedlab.cluster.wall_clock import WallClock, entropy
+from schedlab.kernel.errors import SchedlabError
 
 ADMINISTRATOR: Final = UserInfo("admin", "admin-uid", ("system:masters",))
 LOOPBACK_NAMES: Final = frozenset(("127.0.0.1", "localhost", "::1"))
 
+_SWITCH_S: Final = 0.001
+
 
 class ServedCluster:
-    """A cluster on the wall clock with its API server on a bound socket; everything runs in the loop that starts it."""
+    """A cluster on the wall clock with its API server on a bound socket; everything runs in the loop that starts it.
 
-    def __init__(self, settings: ClusterSettings, home: Home, api: socket.socket) -> None:
+    It is kept in `data_dir`, if there is one.
+    """
+
+    def __init__(self, settings: ClusterSettings, home: Home, api: socket.socket, data_dir: Path | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._lost: asyncio.Future[None] = self._loop.create_future()
+        self._backend: SQLiteBackend | None = None
+        if data_dir is not None:
+            self._backend = SQLiteBackend(data_dir, post=self._post, on_broken=self._storage_lost)
+            # The writer's thread asks for the interpreter twice per batch and would wait 5 ms each time.
+            sys.setswitchinterval(_SWITCH_S)
+        self._data_dir = data_dir
         self._clock = WallClock()
+        self._started_ns = self._clock.now_ns()
         self._caller = HTTPCaller()
         self._home = home
         certificates = ensure_certificates(home.pki, datetime.now(tz=UTC))
         self._authority = certificates.ca.certificate
         authority = self._authority.read_text(encoding="utf-8")
-        self.cluster = Cluster(self._clock, entropy(), settings, self._caller, root_ca=authority)
+        try:
+            self.cluster = Cluster(
+                self._clock, entropy(), settings, self._caller, root_ca=authority, backend=self._backend
+            )
+        except BaseException:
+            if self._backend is not None:
+                self._backend.close()
+            raise
         self.address = loopback_address(api)
         self.token = home.token()
         bootstrap_access(self.cluster.registry)
@@ -62,6 +92,10 @@ class ServedCluster:
         self.cluster.on_change(self._driver.wake)
         self._caller.on_answer = self._driver.wake
         self._driver.start()
+        try:
+            await settle(self.cluster.registry, self.cluster.registry.revision)
+        except StatusError as error:
+            raise SchedlabError(error.message, hint="free space on that disk, then start again") from error
         await self._servers[0].start()
         write_kubeconfig(self._home.kubeconfig, f"https://{self.address}", self.token, self._authority)
 
@@ -72,23 +106,58 @@ class ServedCluster:
         await server.start()
 
     async def until_stopped(self) -> None:
-        """Wait for SIGINT or SIGTERM; a bug in a part of the cluster is raised here."""
-        loop = asyncio.get_running_loop()
+        """Wait for SIGINT or SIGTERM; a bug in a part of the cluster, or a broken disk, is raised here."""
         stopped = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stopped.set)
+            self._loop.add_signal_handler(number, stopped.set)
         assert self._driver.failure is not None
         waiting = asyncio.ensure_future(stopped.wait())
-        await asyncio.wait((waiting, self._driver.failure), return_when=asyncio.FIRST_COMPLETED)
-        if self._driver.failure.done():
-            waiting.cancel()
-            self._driver.failure.result()
+        ends = (self._driver.failure, self._lost)
+        await asyncio.wait((waiting, *ends), return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        for end in ends:
+            if end.done():
+                end.result()
 
     async def stop(self) -> None:
-        """Step nothing more, end the watches, finish the requests in flight."""
+        """Step nothing more, end the watches, finish the requests in flight, keep what is not kept yet."""
         self._driver.stop()
         await asyncio.gather(*(server.stop() for server in self._servers))
         self._caller.close()
+        if self._backend is not None:
+            self._backend.close()
+
+    def status(self) -> dict[str, Any]:
+        """Tell how the cluster is: what `schedlab status` shows."""
+        store, log = self.cluster.store, self.cluster.log
+        return {
+            "startedAt": format_time(self._started_ns),
+            "revision": store.revision,
+            "objects": {resource: store.count(resource) for resource in store.resources()},
+            "decisions": {"attempts": sum(len(story.attempts) for story in log.stories()), "pods": len(log)},
+            "memoryBytes": memory_bytes(),
+            "dataDir": None if self._data_dir is None else str(self._data_dir.absolute()),
+        }
+
+    # --- Storage -----------------------------------------------------------------------------------------------------
+
+    def _post(self, news: Callable[[], None]) -> None:
+        """Take news of the back end's thread into the loop."""
+        self._loop.call_soon_threadsafe(self._take, news)
+
+    def _take(self, news: Callable[[], None]) -> None:
+        news()
+        # Whoever has written goes on now.
+        self._driver.wake()
+
+    def _storage_lost(self, error: Exception) -> None:
+        if not self._lost.done():
+            self._lost.set_exception(
+                SchedlabError(
+                    f"the cluster can no longer be kept: {error}",
+                    hint="nothing was acknowledged that is not kept; look after the disk, then start again",
+                )
+            )
 
 
 def loopback_address(bound: socket.socket) -> str:

@@ -2,6 +2,7 @@
 
     GET /                                       start page; needs no token, shows nothing of the cluster
     GET /healthz                                `ok`
+    GET /api/v1/status                          what the cluster holds and uses
     GET /api/v1/decisions/{namespace}/{pod}     one attempt explained; ?attempt=N
 
 Everything under /api needs the administrator's bearer token. Requests whose Host is not this machine, or whose Origin
@@ -11,7 +12,7 @@ is another site, are refused before anything else is looked at.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -27,10 +28,11 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+STATUS_PATH: Final = "/api/v1/status"
 DECISIONS_PATH: Final = "/api/v1/decisions/"
 
 # Shown in the reference and checked against it by a test.
-REST_PATHS: Final = ("/", "/healthz", "/api/v1/decisions/{namespace}/{pod}")
+REST_PATHS: Final = ("/", "/healthz", STATUS_PATH, "/api/v1/decisions/{namespace}/{pod}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,17 @@ def _message(status: int, text: str) -> Answer:
 
 
 class SimulatorApp:
-    """ASGI app; `hosts` are the names it may be called by."""
+    """ASGI app; `hosts` are the names it may be called by, `status` tells how the cluster is."""
 
-    def __init__(self, log: DecisionLog, token: str, hosts: frozenset[str] = LOOPBACK_NAMES) -> None:
+    def __init__(
+        self,
+        log: DecisionLog,
+        token: str,
+        hosts: frozenset[str] = LOOPBACK_NAMES,
+        *,
+        status: Callable[[], Mapping[str, Any]] = dict,
+    ) -> None:
+        self._status = status
         self._log = log
         self._token = token.encode()
         self._hosts = hosts
@@ -91,6 +101,8 @@ class SimulatorApp:
             return Answer(200, b"ok", "text/plain; charset=UTF-8")
         if not self._authorized(headers):
             return _message(401, "a bearer token is needed; `schedlab up` prints where it is kept")
+        if path == STATUS_PATH:
+            return Answer(200, orjson.dumps(self._status()) + b"\n")
         if path.startswith(DECISIONS_PATH):
             return self._decision(scope)
         return _message(404, "Not Found")

@@ -9,7 +9,7 @@ import pytest
 
 from schedlab.api.object import StoredObject, WatchEvent
 from schedlab.backends import GroupWriter, WriteRefusedError
-from schedlab.backends.group_writer import Compaction, Job
+from schedlab.backends.group_writer import Compaction
 from tests.unit.backends.folders import Mailbox
 
 
@@ -22,12 +22,15 @@ class Disk:
         self.gate = threading.Semaphore(0)
         self.waiting = threading.Semaphore(0)
 
-    def write(self, batch: Sequence[Job]) -> None:
+    def write(self, batch: Sequence[WatchEvent] | Compaction) -> None:
         self.waiting.release()
         assert self.gate.acquire(timeout=10)
         if self.errors:
             raise self.errors.pop()
-        self.batches.append([job.revision if isinstance(job, WatchEvent) else -job.floor for job in batch])
+        if isinstance(batch, Compaction):
+            self.batches.append([-batch.floor])
+        else:
+            self.batches.append([event.revision for event in batch])
 
 
 class Bench:
@@ -65,12 +68,13 @@ def test_what_comes_while_the_disk_works_is_one_batch(bench: Bench) -> None:
     bench.disk.waiting.acquire()
     bench.put(3, 4)
     bench.writer.put(Compaction(1))
-    bench.disk.gate.release(2)
-    bench.mailbox.run()
-    bench.mailbox.run()
+    bench.put(5)
+    bench.disk.gate.release(4)
+    for _ in range(3):
+        bench.mailbox.run()
 
-    assert bench.disk.batches == [[2], [3, 4, -1]]
-    assert bench.told == [2, 4]
+    assert bench.disk.batches == [[2], [3, 4], [-1], [5]]
+    assert bench.told == [2, 4, 5]
 
 
 def test_refused_batch_takes_what_was_built_on_it(bench: Bench) -> None:

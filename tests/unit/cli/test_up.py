@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
 import pytest
 
 from schedlab import cli
-from schedlab.cli.up import bound_socket
+from schedlab.backends import FolderLock
+from schedlab.cli.up import bound_socket, read_seconds
+from schedlab.cluster.home import Home
 from schedlab.kernel.errors import SchedlabError
 
 CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -157,3 +160,50 @@ def test_sockets_are_bound_to_this_machine_only() -> None:
 def test_port_of_another_kind_is_refused() -> None:
     with pytest.raises(SchedlabError, match="65536 is no port"):
         bound_socket(65536, "--port")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--event-ttl", "soon", '--event-ttl: time: invalid duration "soon"'),
+        ("--event-ttl", "-1h", "--event-ttl: -1h is not a number of whole seconds"),
+        ("--compaction-interval", "1500ms", "--compaction-interval: 1500ms is not a number of whole seconds"),
+        ("--history", "-1", "--history: -1 revisions cannot be kept"),
+    ],
+)
+def test_limit_that_is_none(option: str, value: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert words in _refused(capsys, f"{option}={value}")
+
+
+def test_durations_are_whole_seconds() -> None:
+    assert [read_seconds(text, "") for text in ("0", "90s", "1h30m", "5m")] == [0, 90, 5400, 300]
+
+
+def test_name_that_runs_already(capsys: pytest.CaptureFixture[str]) -> None:
+    """One process per name: it is refused before any port is looked at."""
+    home = Home.of("lab")
+    home.prepare()
+    with home.hold():
+        err = _refused(capsys, "--name", "lab")
+
+    assert f"{home.path}: is in use by process {os.getpid()}" in err
+    assert "schedlab down" in err
+
+
+def test_data_folder_in_use_or_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lock = FolderLock.take(tmp_path, "lock", hint="")
+    err = _refused(capsys, "--data-dir", str(tmp_path))
+    lock.release()
+    assert f"{tmp_path}: is in use by process" in err
+    (tmp_path / "file").write_text("")
+
+    assert "the folder cannot be used: " in _refused(capsys, "--data-dir", str(tmp_path / "file"))
+
+
+def test_refused_start_lets_go_of_the_data_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is wrong with the configuration of the scheduler is found when the folder is open already."""
+    file = tmp_path / "scheduler.yaml"
+    file.write_text(f"{CONFIG}profiles:\n- plugins:\n    filter:\n      enabled: [{{name: NodeNumber}}]\n")
+    _refused(capsys, "--data-dir", str(tmp_path / "data"), "--config", str(file))
+
+    FolderLock.take(tmp_path / "data", "lock", hint="").release()

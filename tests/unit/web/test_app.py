@@ -36,7 +36,7 @@ def _request(path: str, method: str = "GET", query: str = "", **headers: str) ->
         "query_string": query.encode(),
         "headers": [(name.encode(), value.encode()) for name, value in given.items()],
     }
-    asyncio.run(SimulatorApp(log, TOKEN)(scope, receive, send))
+    asyncio.run(SimulatorApp(log, TOKEN, status=lambda: {"revision": 7})(scope, receive, send))
     return sent[0]["status"], sent[1]["body"]
 
 
@@ -59,6 +59,10 @@ def test_head_answers_without_a_body() -> None:
 
 def test_health() -> None:
     assert _request("/healthz") == (200, b"ok")
+
+
+def test_status_is_what_the_cluster_tells() -> None:
+    assert _authorized("/api/v1/status") == (200, {"revision": 7})
 
 
 def test_newest_attempt_is_explained() -> None:

@@ -1,0 +1,51 @@
+"""`schedlab status`: whether a simulator runs, where, and what it holds."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from schedlab.cli import simulator_api
+from schedlab.cluster.home import Home
+from schedlab.kernel.errors import SchedlabError
+
+_MIB = 1 << 20
+
+
+def status(
+    *,
+    output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"], help="Form of the answer.")] = "text",
+    name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
+) -> int:
+    """Tell whether the simulator runs, where it listens, what it holds and uses; exit code 1 if it does not run."""
+    home = Home.of(name)
+    process = home.running_process()
+    if process is None:
+        print(f"cluster {name} is not running", file=sys.stderr)
+        print("hint: start it: schedlab up", file=sys.stderr)
+        return 1
+    code, body = simulator_api.get(home, "/api/v1/status")
+    if code != 200:
+        raise SchedlabError(str(body.get("message", body)), location=f"cluster {name}", hint="start it again")
+    facts = {"name": name, **home.read_cluster(), "pid": process, "kubeconfig": str(home.kubeconfig), **body}
+    print(json.dumps(facts, indent=2) if output == "json" else "\n".join(_lines(facts)))
+    return 0
+
+
+def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
+    objects, decisions = facts["objects"], facts["decisions"]
+    yield f"cluster          {facts['name']}, process {facts['pid']}, running since {facts['startedAt']}"
+    yield f"Kubernetes API   {facts['apiserver']}"
+    yield f"simulator        {facts['simulator']}"
+    yield f"kubeconfig       {facts['kubeconfig']}"
+    yield f"kept in          {facts['dataDir'] or 'memory only'}"
+    yield f"memory           {facts['memoryBytes'] / _MIB:.0f} MiB"
+    yield f"decisions        {decisions['attempts']} attempts of {decisions['pods']} pods"
+    yield f"objects          {sum(objects.values())} at revision {facts['revision']}"
+    width = max(map(len, objects), default=0)
+    for resource, count in objects.items():
+        yield f"  {resource:<{width}}  {count}"
