@@ -99,6 +99,8 @@ def decode_as(
     if not _converts(gvk, expected):
         target = f"{_INTERNAL_PACKAGES.get(expected.group, expected.group.partition('.')[0])}.{expected.kind}"
         raise strict.DecodeError(f"converting ({registered.go}) to ({target}): unknown conversion")
+    if "metadata" in registered.fields:
+        decoded.value.setdefault("metadata", {})  # one kind leaves it out when it is empty
     decoded.value["kind"] = gvk.kind
     decoded.value["apiVersion"] = gvk.api_version
     return decoded

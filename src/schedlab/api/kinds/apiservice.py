@@ -28,6 +28,9 @@ _KEPT: Final = ("labels", "annotations", "finalizers", "ownerReferences")
 
 
 def _default(service: Object, _context: Context) -> None:
+    # Nothing of this kind is always written.
+    for key in ("spec", "status"):
+        service.setdefault(key, {})
     reference = service["spec"].get("service")
     if reference is not None:
         reference.setdefault("port", 443)
