@@ -24,6 +24,7 @@ from schedlab.controllers.node_ttl import NodeTTLController
 from schedlab.controllers.pv_protection import PVProtectionController
 from schedlab.controllers.pvc_protection import PVCProtectionController
 from schedlab.controllers.replicaset import ReplicaSetController, ReplicationManager
+from schedlab.controllers.resourcequota import ResourceQuotaController
 from schedlab.controllers.root_ca_cert_publisher import RootCACertPublisher
 from schedlab.controllers.serviceaccount import ServiceAccountController
 from schedlab.controllers.statefulset.controller import StatefulSetController
@@ -56,6 +57,7 @@ CONTROLLERS: Final[Mapping[str, Constructor]] = {
     NodeLifecycleController.name: NodeLifecycleController,
     TaintEvictionController.name: TaintEvictionController,
     NodeTTLController.name: NodeTTLController,
+    ResourceQuotaController.name: ResourceQuotaController,
     PVCProtectionController.name: PVCProtectionController,
     PVProtectionController.name: PVProtectionController,
     VACProtectionController.name: VACProtectionController,

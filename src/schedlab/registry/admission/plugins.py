@@ -16,6 +16,7 @@ from schedlab.registry.admission.persistent_volume_claim_resize import PERSISTEN
 from schedlab.registry.admission.pod_resize import POD_RESIZE_VALIDATOR
 from schedlab.registry.admission.pod_topology_labels import POD_TOPOLOGY_LABELS
 from schedlab.registry.admission.priority import PRIORITY
+from schedlab.registry.admission.resource_quota import RESOURCE_QUOTA
 from schedlab.registry.admission.runtime_class import RUNTIME_CLASS
 from schedlab.registry.admission.service_account import SERVICE_ACCOUNT
 from schedlab.registry.admission.storage_object_in_use_protection import STORAGE_OBJECT_IN_USE_PROTECTION
@@ -35,6 +36,7 @@ KNOWN: Final = (
     DEFAULT_INGRESS_CLASS,
     POD_TOPOLOGY_LABELS,
     POD_RESIZE_VALIDATOR,
+    RESOURCE_QUOTA,
 )
 
 #: What kube-apiserver switches on by itself.
