@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.unit.scheduler.wasm.guests import LABEL_FILTER, compiled
 from tools.refresh_readme import ROOT, simulator
 
 NODE_NUMBER = f"{ROOT / 'examples/plugins/node_number.py'}:NodeNumber"
@@ -125,6 +126,28 @@ class FitHooks:
     annotations = json.loads(done.stdout)["metadata"]["annotations"]
     assert annotations["noderesourcefit-prefilter-data"] == "0"
     assert annotations["kube-scheduler-simulator.sigs.k8s.io/custom-results"] == "noderesourcefit-prefilter-data"
+
+
+def test_webassembly_guest_reads_a_label_and_decides(tmp_path: Path, kubectl: Path) -> None:
+    guest, config = tmp_path / "guest.wasm", tmp_path / "scheduler.yaml"
+    guest.write_bytes(compiled(LABEL_FILTER))
+    config.write_text(f"""
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins:
+    filter:
+      enabled: [{{name: OnlySSD}}]
+  pluginConfig:
+  - name: OnlySSD
+    args: {{guestURL: "file://{guest}"}}
+""")
+    with simulator(PROGRAMS, "--nodes", "4", "--config", str(config)) as environment:
+        subprocess.run([str(kubectl), "label", "node", "node-2", "disk=ssd"], env=environment, check=True)
+        explained = create(environment, kubectl, "p")
+
+    assert explained["selected"] == "node-2"
+    assert {reason for node in explained["nodes"] for reason in node.get("reasons", ())} == {"node(s) without an ssd"}
 
 
 def test_plugin_that_raises_fails_the_pod_and_nothing_else(tmp_path: Path, kubectl: Path) -> None:

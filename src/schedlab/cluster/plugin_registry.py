@@ -13,12 +13,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from schedlab.cluster.guest_source import fetch
 from schedlab.cluster.plugin_loading import PluginLoadError, installed_plugins, load_installed
 from schedlab.scheduler.config import KubeSchedulerConfiguration, KubeSchedulerProfile
-from schedlab.scheduler.config.types import Plugin
+from schedlab.scheduler.config.types import Plugin, PluginConfig
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.plugins.registry import IN_TREE
 from schedlab.scheduler.runtime.plugin_lists import needed
+from schedlab.scheduler.wasm import is_wasm, wasm_entry
 
 _TO_ENABLE: Final = "plugins: {{multiPoint: {{enabled: [{{name: {name}}}]}}}}"
 
@@ -34,14 +36,17 @@ class PluginRegistry:
 def registry_for(
     config: KubeSchedulerConfiguration, given: Sequence[PluginEntry], hooks: Iterable[str] = (), *, location: str = ""
 ) -> PluginRegistry:
-    """Return the plugins for a configuration: those given, and installed ones that it enables.
+    """Return the plugins for a configuration: those given, WebAssembly and installed ones that it enables.
 
     `hooks` are the names of plugins with hooks around them.
     """
     registry = PluginRegistry({entry.name: entry for entry in given})
     check_names(given)
     wanted = _wanted(config.profiles)
+    declared = _wasm_names(config)
     missing = [name for name in wanted if name not in IN_TREE and name not in registry.entries]
+    registry.entries |= {name: wasm_entry(name, fetch) for name in missing if name in declared}
+    missing = [name for name in missing if name not in registry.entries]
     if missing:
         installed = installed_plugins()
         registry.entries |= {name: load_installed(installed[name]) for name in missing if name in installed}
@@ -80,6 +85,16 @@ def _wanted(profiles: Iterable[KubeSchedulerProfile]) -> dict[str, None]:
     return names
 
 
+def _wasm_names(config: KubeSchedulerConfiguration) -> dict[str, None]:
+    """Return the plugins that a configuration declares to be WebAssembly."""
+    return {
+        entry.name: None
+        for profile in config.profiles
+        for entry in profile.plugin_config
+        if entry.name not in IN_TREE and is_wasm(entry.args)
+    }
+
+
 def _not_enabled(given: Iterable[PluginEntry], wanted: dict[str, None], location: str) -> list[str]:
     where = location or "the scheduler configuration"
     return [
@@ -90,11 +105,17 @@ def _not_enabled(given: Iterable[PluginEntry], wanted: dict[str, None], location
     ]
 
 
+def _nobody(config: PluginConfig) -> str:
+    if is_wasm(config.args):
+        return f"no profile enables the WebAssembly plugin {config.name}"
+    return f"there is no plugin {config.name}"
+
+
 def _args_of_nobody(config: KubeSchedulerConfiguration, registry: PluginRegistry, location: str) -> list[str]:
     """Arguments for a plugin that nobody knows are ignored by upstream, but hardly meant."""
     prefix = f"{location}: " if location else ""
     return [
-        f"{prefix}profiles[{p}].pluginConfig[{c}]: there is no plugin {entry.name}; its arguments are ignored"
+        f"{prefix}profiles[{p}].pluginConfig[{c}]: {_nobody(entry)}; its arguments are ignored"
         for p, profile in enumerate(config.profiles)
         for c, entry in enumerate(profile.plugin_config)
         if entry.name not in IN_TREE and entry.name not in registry.entries

@@ -350,6 +350,9 @@ class _NoStatuses:
     def rows_with(self, *codes: int) -> NDArray[np.int64]:  # noqa: ARG002 - the protocol's signature
         return np.zeros(0, np.int64)
 
+    def explicit(self) -> dict[str, Status]:
+        return {}
+
 
 def post_filter_answers(subject: Subject, sample: Sample) -> Iterator[str]:
     bench = PluginBench(subject, sample)

@@ -83,6 +83,32 @@ def test_arguments_of_a_plugin_nobody_knows_are_told() -> None:
     ]
 
 
+GUEST = [{"name": "Guest", "args": {"guestURL": "file:///guest.wasm"}}]
+
+
+def test_plugin_whose_arguments_have_a_guest_url_is_webassembly(installed: list[str]) -> None:
+    at_one_point = {"plugins": {"filter": {"enabled": [{"name": "Guest"}]}}, "pluginConfig": GUEST}
+    profiles = [{**at_one_point, "schedulerName": name} for name in ("default-scheduler", "other")]
+    found = registry_for(config_of(*profiles), [])
+
+    assert list(found.entries) == ["Guest"]
+    assert found.warnings == []
+
+
+def test_given_plugin_may_have_a_guest_url_of_its_own() -> None:
+    given = PluginEntry("Guest", MINE.factory)
+
+    assert registry_for(config_of(enabling("Guest", pluginConfig=GUEST)), [given]).entries == {"Guest": given}
+
+
+def test_webassembly_that_no_profile_enables_is_told() -> None:
+    [warning] = registry_for(config_of({"pluginConfig": GUEST}), []).warnings
+
+    assert warning == (
+        "profiles[0].pluginConfig[0]: no profile enables the WebAssembly plugin Guest; its arguments are ignored"
+    )
+
+
 def test_hooks_around_a_plugin_that_does_not_run_are_told() -> None:
     found = registry_for(config_of({}), [], ["NodeName", "Mine"])
 

@@ -143,6 +143,9 @@ class NodeToStatus(Protocol):
     def rows_with(self, *codes: int) -> NDArray[np.int64]:
         """Return the rows of the nodes whose status has one of the codes, in row order."""
 
+    def explicit(self) -> Mapping[str, Status]:
+        """Return the nodes with a status of their own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Victims:
