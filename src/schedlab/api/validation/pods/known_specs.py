@@ -33,7 +33,7 @@ class KnownSpecs:
             return None
         return rules.features, rules.is_pod, encoded
 
-    def __contains__(self, key: _Key) -> bool:
+    def __contains__(self, key: _Key | None) -> bool:
         return key in self._known
 
     def add(self, key: _Key) -> None:

@@ -67,7 +67,7 @@ def validate_pod(pod: Object, rules: PodRules) -> ErrorList:
 def _validate_own_spec(spec: Spec, metadata: Mapping[str, Any], rules: PodRules) -> ErrorList:
     """Check the spec of a pod, unless an equal one has been found sound."""
     key = _sound_specs.key(spec, rules)
-    if key is not None and key in _sound_specs:
+    if key in _sound_specs:
         return []
     errors = _check_own_spec(spec, metadata, rules)
     if key is not None and not errors:

@@ -67,7 +67,7 @@ def pod_name_warnings(name: str) -> list[str]:
 def pod_warnings(metadata: Mapping[str, Any], spec: Spec, rules: PodRules, path: Path | None = None) -> list[str]:
     """Look at a pod, or at a template that is at a path."""
     key = None if path is not None or metadata.get("annotations") else _quiet_specs.key(spec, rules)
-    if key is not None and key in _quiet_specs:
+    if key in _quiet_specs:
         return []
     warnings = _warnings(metadata, spec, rules, path)
     if key is not None and not warnings:
