@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from schedlab.api.views.core import Node
     from schedlab.scheduler.framework.types import PodInfo
     from schedlab.scheduler.queue.queued_pod import QueuedPodInfo
+    from schedlab.scheduler.runtime.equal_pods import Evaluation
     from schedlab.scheduler.runtime.framework import Framework, PostFilterAnswer
     from schedlab.scheduler.scheduler import Scheduler
 
@@ -105,6 +106,7 @@ class Attempt:
         self._hint = ""
         self._signature: bytes | None = None
         self._filters: FilterRun | None = None
+        self._evaluation: Evaluation | None = None
         # Nodes as an extender sent them back, by row.
         self._bare: dict[int, NodeInfo] = {}
 
@@ -225,7 +227,9 @@ class Attempt:
         start = scheduler.next_start_node_index
         if not framework.filter_plugins:
             return _unfiltered(rows, total, wanted, start)
-        filters = framework.filter_run(self.state, self.pod)
+        if self._evaluation is None:
+            self._evaluation = framework.evaluation(self.state, self.pod)
+        filters = framework.filter_run(self.state, self.pod, kept=self._evaluation)
         search = filters.search(wanted, start) if rows is None else filters.search_rows(rows, wanted, start)
         self._note(search, filters.names, diagnosis, single=single)
         if self.record is not None:
@@ -324,7 +328,7 @@ class Attempt:
         if status is not None:
             return status
         bare = [self._bare[row] for row in rows.tolist()] if self._bare else None
-        scores = framework.run_score(self.state, self.pod, rows, bare)
+        scores = framework.run_score(self.state, self.pod, rows, bare, self._evaluation)
         if isinstance(scores, ScoreFailure):
             if record is not None:
                 self._record_scores(rows[:1], scores.scores, scores.scores.total, complete=False)

@@ -13,7 +13,8 @@
 
 `config` is a `KubeSchedulerConfiguration` with defaults (`config.load(raw, features)`). `listers` must know an object
 before `handle` is told of it. `observer` (framework.record.Observer) hears of every cycle, binding and queue move;
-`full` makes every filter judge every node for it, which changes no decision. `metrics` is a `metrics.Recorder`,
+`full` makes every filter judge every node for it, which changes no decision; nor does `shares_evaluations`, which lets
+pods that were made alike share what plugins say of nodes (runtime.equal_pods). `metrics` is a `metrics.Recorder`,
 `filter_tap` hears of single filter calls, `registry` adds plugins that do not come with the scheduler, `hooks` go around
 plugins, by their names (framework.hooks).
 `attempt(pod)` tries one given pod now, wherever it waits. `original` is a scheduler to go on from, for a fork of the
@@ -98,6 +99,7 @@ class Scheduler:
         hooks: Mapping[str, HooksFactory] | None = None,
         observer: Observer | None = None,
         full: bool = False,
+        shares_evaluations: bool = True,
         metrics: Recorder | None = None,
         filter_tap: FilterTap | None = None,
         original: Scheduler | None = None,
@@ -130,6 +132,7 @@ class Scheduler:
             filter_tap=filter_tap,
             metrics=metrics,
             observed=observer is not None,
+            shares_evaluations=shares_evaluations,
             start_work=self.start_background,
             devices=self.devices,
             hooks=hooks or {},

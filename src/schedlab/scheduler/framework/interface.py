@@ -362,6 +362,19 @@ class FilterPlugin(Plugin, Protocol):
         """Return None if the pod fits the node as far as this plugin knows."""
 
 
+class RowLocalPlugin(Plugin, Protocol):
+    """A plugin with array forms whose verdicts and raw scores are kept for the next pods that are made alike."""
+
+    def is_row_local(self, pod: PodInfo) -> bool:
+        """Whether filter and score of a node depend on nothing but the pod's facts and the node's row, for such pods.
+
+        The row is the NodeInfo and what the table and its columns have in that row; it is asked about again when
+        `NodeTable.generation` of the row has grown or rows have moved. Other pods, other nodes, other objects of the
+        cluster and the time must not count, nor anything of the pod that is not in its facts: its name, labels,
+        annotations or priority.
+        """
+
+
 class FilterNodesPlugin(FilterPlugin, Protocol):
     """The array form of a filter.
 

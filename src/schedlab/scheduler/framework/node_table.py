@@ -150,6 +150,8 @@ class NodeTable:
         self.taint_set: NDArray[np.int32] = np.zeros(0, np.int32)
         self.taint_sets = Interner()
         self.generation: NDArray[np.int64] = np.zeros(0, np.int64)
+        #: Counts the times that rows have moved.
+        self.order = 0
         self._columns: dict[object, Column] = {}
         #: Columns that raised when they were told of a change, with what they raised.
         self._broken: dict[object, Exception] = {}
@@ -203,6 +205,7 @@ class NodeTable:
         """Make `infos` the rows, in that order; nodes seen before keep their values, new ones are computed."""
         known = {name: row for row, name in enumerate(self.names)}
         old_rows = np.array([known.get(info.name, ABSENT) for info in infos], np.int64)
+        self.order += 1
         self.infos = list(infos)
         self.names = [info.name for info in infos]
         self.row_of = {name: row for row, name in enumerate(self.names)}

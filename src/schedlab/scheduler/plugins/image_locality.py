@@ -60,6 +60,10 @@ class ImageLocality:
                 total += scaled_sizes(sizes[rows], num_nodes[rows], len(table))
         return image_scores(total, _threshold_max(pod.pod))
 
+    def is_row_local(self, _pod: PodInfo) -> bool:
+        # The number of nodes counts as well, but rows move whenever it changes.
+        return True
+
     def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
         containers = (*pod.pod.spec.containers, *pod.pod.spec.init_containers)
         names = tuple(sorted({normalized_image_name(container.image) for container in containers}))

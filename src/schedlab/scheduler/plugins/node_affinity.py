@@ -163,6 +163,9 @@ class NodeAffinity:
         default_normalize_score(MAX_NODE_SCORE, scores)
         return None
 
+    def is_row_local(self, _pod: PodInfo) -> bool:
+        return True
+
     def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
         selector = tuple(sorted(pod.pod.spec.node_selector.items()))
         affinity = signers.node_affinity_signature(pod.pod)

@@ -76,6 +76,9 @@ class NodeDeclaredFeatures:
         statuses.reject(~table.column(FeatureColumn, FeatureColumn).declaring(required)[rows], _UNSATISFIED)
         return statuses
 
+    def is_row_local(self, _pod: PodInfo) -> bool:
+        return True
+
     def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
         return ((signers.FEATURES, signature(required_features(pod.pod.spec))),), None
 

@@ -51,6 +51,9 @@ class NodeName:
             statuses.reject(others, _OTHER_NODE)
         return statuses
 
+    def is_row_local(self, _pod: PodInfo) -> bool:
+        return True
+
     def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
         return ((signers.NODE_NAME, pod.pod.spec.node_name),), None
 

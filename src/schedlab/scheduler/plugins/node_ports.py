@@ -74,6 +74,9 @@ class NodePorts:
                 statuses.reject(taken[rows], _TAKEN)
         return statuses
 
+    def is_row_local(self, _pod: PodInfo) -> bool:
+        return True
+
     def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
         return ((signers.HOST_PORTS, signers.host_ports_signature(pod.pod)),), None
 

@@ -53,6 +53,9 @@ class NodeUnschedulable:
             statuses.reject(unschedulable, _UNSCHEDULABLE)
         return statuses
 
+    def is_row_local(self, _pod: PodInfo) -> bool:
+        return True
+
     def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
         return ((signers.TOLERATIONS, signers.tolerations_signature(pod.pod)),), None
 

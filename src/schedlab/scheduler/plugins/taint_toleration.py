@@ -88,6 +88,9 @@ class TaintToleration:
         default_normalize_score(MAX_NODE_SCORE, scores, reverse=True)
         return None
 
+    def is_row_local(self, _pod: PodInfo) -> bool:
+        return True
+
     def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
         return ((signers.TOLERATIONS, signers.tolerations_signature(pod.pod)),), None
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from schedlab.scheduler.framework.interface import CycleState, FilterTap, Nominator
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
+    from schedlab.scheduler.runtime.equal_pods import Evaluation
 
 MIN_FEASIBLE_NODES: Final = 100
 _MIN_PERCENTAGE: Final = 5
@@ -70,6 +71,17 @@ class Verdicts:
             self.second_pass = np.zeros(len(self.code), np.bool_)
         if self.second_pass is not None:
             self.second_pass[at] = second
+
+    def add(self, index: int, found: NodeStatuses) -> bool:
+        """Take what a filter says of the nodes that no filter before it turned down; say whether it objects to any."""
+        bad = found.code
+        if not bad.any():
+            return False
+        mask = (bad != 0) & (self.code == 0)
+        self.plugin[mask] = index
+        self.code[mask] = bad[mask]
+        self.reason[mask] = found.reason[mask]
+        return True
 
     def cut(self, size: int) -> Verdicts:
         """Return the first `size` verdicts."""
@@ -127,6 +139,7 @@ class FilterRun:
         table: NodeTable,
         nominator: Nominator,
         tap: FilterTap | None = None,
+        kept: Evaluation | None = None,
     ) -> None:
         skip = state.skip_filter
         self.plugins = tuple(plugin for plugin in plugins if plugin.name not in skip)
@@ -135,6 +148,7 @@ class FilterRun:
         self._add_pod = add_pod
         self._nominator = nominator
         self._tap = tap
+        self._kept = kept
 
     # --- The search ---
 
@@ -213,7 +227,16 @@ class FilterRun:
         verdicts = Verdicts.passed(rows.stop - rows.start)
         code = verdicts.code
         untouched = True
+        kept = self._kept
+        if kept is not None and not kept.refresh_filters(self._state, self._pod, self._table, rows):
+            kept = self._kept = None
+        places = {} if kept is None else kept.filter_places
+        all_pass = kept is not None and not kept.code[:, rows].any()
         for index, plugin in enumerate(self.plugins):
+            if kept is not None and plugin.name in places:
+                if not all_pass:
+                    untouched &= not verdicts.add(index, kept.verdicts(places[plugin.name], rows))
+                continue
             array_form = getattr(plugin, "filter_nodes", None)
             if array_form is None:
                 untouched &= not self._scalar(index, plugin, rows.start, verdicts)
@@ -223,15 +246,8 @@ class FilterRun:
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything; it fails the pod, not the scheduler
                 self._fail_open(verdicts, index, failure_of(error))
                 return verdicts
-            bad = found.code
-            if not bad.any():
-                continue
-            mask = bad != 0 if untouched else (bad != 0) & (code == 0)
-            verdicts.plugin[mask] = index
-            code[mask] = bad[mask]
-            verdicts.reason[mask] = found.reason[mask]
-            untouched = False
-            if code.all():
+            untouched &= not verdicts.add(index, found)
+            if not untouched and code.all():
                 break
         return verdicts
 
@@ -249,9 +265,16 @@ class FilterRun:
         size = len(self._table)
         codes, reasons = np.zeros((len(self.plugins), size), np.uint8), np.zeros((len(self.plugins), size), np.int32)
         everything = FilterRun(self.plugins, self._add_pod, self._state.copy(), self._pod, self._table, self._nominator)
+        kept, whole = self._kept, slice(0, size)
+        if kept is not None and not kept.refresh_filters(everything._state, self._pod, self._table, whole):
+            kept = None
         for index, plugin in enumerate(self.plugins):
-            alone = everything.only(plugin).evaluate(slice(0, size))
-            codes[index], reasons[index] = alone.code, alone.reason
+            place = None if kept is None else kept.filter_places.get(plugin.name)
+            if kept is not None and place is not None:
+                codes[index], reasons[index] = kept.code[place], kept.reason[place]
+            else:
+                alone = everything.only(plugin).evaluate(whole)
+                codes[index], reasons[index] = alone.code, alone.reason
         return codes, reasons
 
     def only(self, plugin: Any) -> FilterRun:

@@ -17,6 +17,7 @@ from schedlab.scheduler.framework.interface import PostFilterResult, PreFilterRe
 from schedlab.scheduler.framework.record import PASSED
 from schedlab.scheduler.framework.status import Code, Status
 from schedlab.scheduler.runtime.batch import OpportunisticBatch
+from schedlab.scheduler.runtime.equal_pods import EqualPods, Evaluation
 from schedlab.scheduler.runtime.errors import as_status, checked, error_text, failure_of, wrapped
 from schedlab.scheduler.runtime.filtering import FilterRun
 from schedlab.scheduler.runtime.hooks import HookedPlugin
@@ -79,6 +80,8 @@ class Services:
     filter_tap: FilterTap | None = None
     metrics: Recorder | None = None
     observed: bool = False
+    # Whether pods that were made alike share what row-local plugins say of nodes (`equal_pods`).
+    shares_evaluations: bool = True
     hooks: Mapping[str, HooksFactory] = field(default_factory=dict)
 
 
@@ -128,6 +131,7 @@ class Framework:
         self.bind_plugins = points["bind"]
         self.post_bind_plugins = points["post_bind"]
         self.batch = OpportunisticBatch(self) if self.features.enabled("OpportunisticBatching") else None
+        self.equal_pods = EqualPods(self.table) if services.shares_evaluations else None
         self._adders = tuple(plugin for plugin in self.pre_filter_plugins if hasattr(plugin, "add_pod"))
 
     def _make(self, profile: KubeSchedulerProfile, registry: Mapping[str, PluginEntry]) -> dict[str, Any]:
@@ -278,7 +282,9 @@ class Framework:
             state.skip_filter = frozenset(skip)
         return PreFilterOutcome(result.node_names if result else None, rejection, tuple(restricting))
 
-    def filter_run(self, state: CycleState, pod: PodInfo, tap: FilterTap | None = None) -> FilterRun:
+    def filter_run(
+        self, state: CycleState, pod: PodInfo, tap: FilterTap | None = None, kept: Evaluation | None = None
+    ) -> FilterRun:
         """Return the filters that run for this pod, after pre_filter; `tap` hears of scalar calls."""
         return FilterRun(
             self.filter_plugins,
@@ -288,7 +294,15 @@ class Framework:
             self.table,
             self.services.nominator,
             tap,
+            kept,
         )
+
+    def evaluation(self, state: CycleState, pod: PodInfo) -> Evaluation | None:
+        """Return what is known of the nodes from pods like this one, after pre_filter."""
+        if self.equal_pods is None:
+            return None
+        running = [plugin for plugin in self.filter_plugins if plugin.name not in state.skip_filter]
+        return self.equal_pods.of(pod, running)
 
     def run_post_filter(
         self,
@@ -359,10 +373,15 @@ class Framework:
         return run_pre_score(self.pre_score_plugins, state, pod, self.table, rows, record)
 
     def run_score(
-        self, state: CycleState, pod: PodInfo, rows: NDArray[np.int64], infos: Sequence[NodeInfo] | None = None
+        self,
+        state: CycleState,
+        pod: PodInfo,
+        rows: NDArray[np.int64],
+        infos: Sequence[NodeInfo] | None = None,
+        kept: Evaluation | None = None,
     ) -> Scores | ScoreFailure:
         """See scoring."""
-        return run_score(self.score_plugins, self.weights, state, pod, self.table, rows, infos)
+        return run_score(self.score_plugins, self.weights, state, pod, self.table, rows, infos, kept)
 
     # --- Reserving and permitting ---
 

@@ -22,10 +22,10 @@ Wrap = Callable[[Method, Method | None, Method | None], Method]
 
 # What cannot answer for the hooks around a method and is therefore not to be seen.
 _HIDDEN: Final[Mapping[str, tuple[str, ...]]] = {
-    "pre_filter": ("sign_pod",),
-    "filter": ("filter_nodes", "looks_at", "sign_pod"),
-    "pre_score": ("sign_pod",),
-    "score": ("score_nodes", "sign_pod"),
+    "pre_filter": ("sign_pod", "is_row_local"),
+    "filter": ("filter_nodes", "looks_at", "sign_pod", "is_row_local"),
+    "pre_score": ("sign_pod", "is_row_local"),
+    "score": ("score_nodes", "sign_pod", "is_row_local"),
     "normalize_score": ("sign_pod",),
 }
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from schedlab.scheduler.framework.interface import CycleState
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
+    from schedlab.scheduler.runtime.equal_pods import Evaluation
 
 
 @dataclass(slots=True)
@@ -80,14 +81,24 @@ def run_score(
     table: NodeTable,
     rows: NDArray[np.int64],
     infos: Sequence[NodeInfo] | None = None,
+    kept: Evaluation | None = None,
 ) -> Scores | ScoreFailure:
-    """Score `rows: int64[F]`; an error of any plugin fails the pod. `infos` stand in for the table's own."""
+    """Score `rows: int64[F]`; an error of any plugin fails the pod. `infos` stand in for the table's own.
+
+    `kept` is what pods like this one have found out.
+    """
     skip = state.skip_score
     active = [plugin for plugin in plugins if plugin.name not in skip]
     names = tuple(plugin.name for plugin in active)
     factors = tuple(weights[name] for name in names)
     raw = np.zeros((len(active), len(rows)), np.int64)
+    known: Mapping[str, int] = {}
+    if kept is not None and infos is None and kept.refresh_scores(active, state, pod, table, rows):
+        known = kept.score_places
     for index, plugin in enumerate(active):
+        if kept is not None and plugin.name in known:
+            kept.raw[known[plugin.name]].take(rows, out=raw[index])
+            continue
         failure = _score(plugin, state, pod, table, rows, infos, raw[index])
         if failure is not None:
             text = f'running Score plugins: plugin "{plugin.name}" failed with: {error_text(failure)}'

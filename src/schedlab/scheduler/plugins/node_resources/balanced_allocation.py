@@ -78,6 +78,9 @@ class NodeResourcesBalancedAllocation:
         scores: NDArray[np.int64] = _HALF + (_HALF + with_pod - without) // 2
         return scores
 
+    def is_row_local(self, _pod: PodInfo) -> bool:
+        return True
+
     def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
         return self._pending.sign(pod)
 

@@ -34,7 +34,7 @@ from schedlab.scheduler.plugins.node_resources.allocation import (
 from schedlab.scheduler.plugins.node_resources.least_allocated import LeastAllocated
 from schedlab.scheduler.plugins.node_resources.most_allocated import MostAllocated
 from schedlab.scheduler.plugins.node_resources.requested_to_capacity_ratio import RequestedToCapacityRatio
-from schedlab.scheduler.plugins.node_resources.requests import PendingRequests
+from schedlab.scheduler.plugins.node_resources.requests import NATIVE, PendingRequests
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -156,6 +156,10 @@ class NodeResourcesFit:
     ) -> NDArray[np.int64]:
         amounts = self._resources.on_nodes(table, rows, self._scored_requests(state, pod))
         return self._strategy.score_nodes(amounts)
+
+    def is_row_local(self, pod: PodInfo) -> bool:
+        # Whether devices stand behind an extended resource does not depend on the node.
+        return all(name in NATIVE for name, _ in self._pending.of(pod))
 
     def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
         return self._pending.sign(pod)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 REASON_NOT_SIGNED: Final = "signature disabled when dra extended resources are used in the cluster"
 
-_BASE: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)
+#: Resources that nodes always offer themselves.
+NATIVE: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)
 
 
 class PendingRequests:
@@ -38,8 +39,8 @@ class PendingRequests:
     def of(self, pod: PodInfo) -> tuple[tuple[str, int], ...]:
         """Return (resource, amount) of what is more than zero: cpu, memory, ephemeral storage, the rest by name."""
         amounts = pod.requests if is_plain(pod.pod) else pod_requests(pod.pod, self._rules)
-        scalars = sorted(name for name in amounts if name not in _BASE and is_scalar_resource(name))
-        return tuple((name, amounts[name]) for name in (*_BASE, *scalars) if amounts.get(name, 0) > 0)
+        scalars = sorted(name for name in amounts if name not in NATIVE and is_scalar_resource(name))
+        return tuple((name, amounts[name]) for name in (*NATIVE, *scalars) if amounts.get(name, 0) > 0)
 
     def is_for_devices(self, resource: str) -> bool:
         """Whether a DeviceClass stands behind the resource, so that a node need not offer it itself."""
@@ -48,6 +49,6 @@ class PendingRequests:
     def sign(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
         """Return the pod's requests as a signature; pods that ask for devices have none."""
         requests = self.of(pod)
-        if any(name not in _BASE and self.is_for_devices(name) for name, _ in requests):
+        if any(name not in NATIVE and self.is_for_devices(name) for name, _ in requests):
             return None, unschedulable(REASON_NOT_SIGNED)
         return ((signers.RESOURCES, requests),), None

@@ -1,0 +1,147 @@
+"""Sharing evaluations between equal pods changes nothing: not a verdict, not a score, not a choice."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schedlab.scheduler.runtime import equal_pods
+from schedlab.testing.builders import NodeBuilder, PodBuilder
+from tests.property import clusters
+from tests.unit.scheduler.fake_cluster import FakeCluster
+
+CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+
+pods = st.tuples(st.just("pod"), st.integers(0, 2), st.integers(1, 4))
+gone = st.tuples(st.just("gone"), st.integers(0, 9))
+changed = st.tuples(st.just("node"), st.sampled_from(clusters.NODE_NAMES), clusters.nodes)
+left = st.tuples(st.just("left"), st.sampled_from(clusters.NODE_NAMES))
+later = st.tuples(st.just("later"), st.sampled_from((1, 20)))
+histories = st.lists(st.one_of(pods, pods, pods, gone, changed, left, later), min_size=6, max_size=16)
+#: Pods that mostly find a node, so that nodes fill up.
+modest = clusters.objects(
+    containers=st.lists(
+        clusters.objects(
+            name=st.just("c"),
+            image=st.sampled_from(("a", "b:1")),
+            resources=clusters.objects(requests=st.sampled_from(({"cpu": "500m"}, {"memory": "512Mi"}, {}))),
+            ports=clusters.few(clusters.objects(hostPort=st.sampled_from((80, 81))), 1),
+        ),
+        min_size=1,
+        max_size=2,
+    ),
+    nodeSelector=clusters.optional(st.just({"zone": "a"})),
+    tolerations=clusters.few(clusters.tolerations),
+    affinity=clusters.optional(clusters.objects(nodeAffinity=clusters.node_affinities)),
+)
+templates = st.tuples(
+    st.tuples(clusters.POD_LABELS, clusters.specs),
+    st.tuples(clusters.POD_LABELS, modest),
+    st.tuples(clusters.POD_LABELS, modest),
+).map(list)
+
+
+class World:
+    """A scheduler in a cluster in which pods come from few templates."""
+
+    def __init__(self, made_from: list[tuple[dict[str, str], dict[str, Any]]], *, shares: bool, full: bool) -> None:
+        self.templates = made_from
+        self.cluster = FakeCluster(CONFIG, full=full, shares_evaluations=shares)
+        self.count = 0
+
+    def do(self, what: str, *arguments: Any) -> None:
+        getattr(self, f"_{what}")(*arguments)
+        self.cluster.run()
+
+    def _pod(self, template: int, number: int) -> None:
+        labels, spec = self.templates[template]
+        for _ in range(number):
+            self.count += 1
+            name = f"p{self.count}"
+            metadata = {"name": name, "namespace": "default", "uid": name, "labels": labels}
+            own = {key: value for key, value in spec.items() if key != "nodeName"}
+            self.cluster.add(PodBuilder({"metadata": metadata, "spec": own, "status": {}}))
+
+    def _gone(self, number: int) -> None:
+        known = [name for _, name in self.cluster.listers.lister("pods").objects]
+        if known:
+            self.cluster.remove("pods", known[number % len(known)])
+
+    def _node(self, name: str, raw: dict[str, Any]) -> None:
+        labels = {"kubernetes.io/hostname": name, **raw["labels"]}
+        spec = {key: raw[key] for key in ("taints", "unschedulable") if key in raw}
+        status = {key: raw[key] for key in ("allocatable", "images", "declaredFeatures") if key in raw}
+        self.cluster.add(NodeBuilder({"metadata": {"name": name, "labels": labels}, "spec": spec, "status": status}))
+
+    def _left(self, name: str) -> None:
+        if ("", name) in self.cluster.listers.lister("nodes").objects:
+            self.cluster.remove("nodes", name)
+
+    def _later(self, seconds: int) -> None:
+        self.cluster.advance(seconds)
+
+
+def plain(value: Any) -> Any:
+    """A record as comparable data."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.tolist()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return [(key, plain(item)) for key, item in value.items()]
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return str(value)
+
+
+def records(world: World) -> list[Any]:
+    found = [plain(record) for record in world.cluster.observer.cycles]
+    world.cluster.observer.cycles.clear()
+    return found
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["first failures", "every verdict"])
+@settings(max_examples=60)
+@given(made_from=templates, first=st.lists(clusters.nodes, min_size=4, max_size=4), history=histories)
+def test_records_are_the_same_with_and_without(
+    made_from: list[tuple[dict[str, str], dict[str, Any]]],
+    first: list[dict[str, Any]],
+    history: list[tuple[Any, ...]],
+    *,
+    full: bool,
+) -> None:
+    shared, alone = (World(made_from, shares=shares, full=full) for shares in (True, False))
+    for name, raw in zip(clusters.NODE_NAMES, first, strict=True):
+        history = [("node", name, raw), *history]
+    for step in history:
+        shared.do(*step)
+        alone.do(*step)
+
+        assert records(shared) == records(alone), step
+
+
+@pytest.mark.parametrize("few", [0, 6], ids=["many at once", "one by one"])
+def test_only_rows_that_changed_are_asked_about_again(monkeypatch: pytest.MonkeyPatch, few: int) -> None:
+    monkeypatch.setattr(equal_pods, "_FEW_ROWS", few)
+    spec = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}
+    raw = {"labels": {"zone": "a"}, "allocatable": {"cpu": "4", "memory": "4Gi", "pods": "110"}}
+    worlds = [World([({}, spec)] * 3, shares=shares, full=True) for shares in (True, False)]
+    for world in worlds:
+        for name in clusters.NODE_NAMES:
+            world.do("node", name, raw)
+        world.do("pod", 0, 12)
+
+    assert records(worlds[0]) == records(worlds[1])
+    kept = worlds[0].cluster.scheduler.profiles["default-scheduler"].equal_pods
+    assert kept is not None
+    (evaluation,) = kept._kept.values()
+    table = worlds[0].cluster.scheduler.cache.table
+    # Only the node that was chosen last has changed since.
+    assert int((evaluation._filtered != table.generation).sum()) == 1
+    assert {"NodeResourcesFit", "TaintToleration"} <= evaluation.filter_places.keys()
+    assert {"NodeResourcesFit", "ImageLocality"} <= evaluation.score_places.keys()
