@@ -99,9 +99,16 @@ def _value(type: Type) -> Make:
     if isinstance(type, List):
         return _list(_value(type.element), plain=_is_text(type.element))
     if isinstance(type, Map):
-        return _map(_value(type.element), plain=_is_text(type.element))
+        # Bytes in a map are stored, and null is stored as no bytes.
+        make = _some_bytes if is_bytes(type.element) else _value(type.element)
+        return _map(make, plain=_is_text(type.element))
     assert isinstance(type, Untyped)
     return _as_it_is
+
+
+def is_bytes(type: Type) -> bool:
+    """Say whether values are base64 texts."""
+    return isinstance(type, Scalar) and type.kind == "bytes"
 
 
 def _is_text(type: Type) -> bool:
@@ -183,6 +190,10 @@ def _bytes(value: JSONValue) -> str | None:
     if value.__class__ is not str or base64_error(value) is not None:
         raise Unusual
     return value.replace("\n", "").replace("\r", "")
+
+
+def _some_bytes(value: JSONValue) -> str:
+    return _bytes(value) or ""
 
 
 def _parsed(canonical: Callable[[str], str | None]) -> Make:

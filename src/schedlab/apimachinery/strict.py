@@ -327,7 +327,8 @@ class _Walk:
                 continue
             step.text = f".{key}" if self.path else key
             self.path.append(step)
-            out[key] = self._value(item, element)
+            made = self._value(item, element)
+            out[key] = "" if made is None and plain_decode.is_bytes(element) else made
             self.path.pop()
         return out
 

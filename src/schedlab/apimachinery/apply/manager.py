@@ -161,11 +161,11 @@ class FieldManager:
         return self._finished(merged, managed)
 
     def _check(self, patch: JSONObject) -> None:
-        api_version, kind = patch.get("apiVersion") or "", patch.get("kind") or ""
+        api_version, kind = _text(patch.get("apiVersion")), _text(patch.get("kind"))
         if (api_version, kind) != (self.gvk.api_version, self.gvk.kind):
             group, _, version = api_version.rpartition("/")
             raise new_bad_request(f"invalid object type: {group}/{version}, Kind={kind}")
-        if (patch.get("metadata") or {}).get("managedFields") is not None:
+        if _metadata(patch).get("managedFields") is not None:
             raise new_bad_request("metadata.managedFields must be nil")
 
     def _apply(
@@ -248,8 +248,19 @@ class FieldManager:
         return {**empty, "apiVersion": self.gvk.api_version, "kind": self.gvk.kind}
 
     def _describe(self, obj: JSONObject) -> str:
-        metadata = obj.get("metadata") or {}
-        return f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {self.gvk}"
+        metadata = _metadata(obj)
+        return f"{_text(metadata.get('namespace'))}/{_text(metadata.get('name'))}; {self.gvk}"
+
+
+def _text(value: object) -> str:
+    """Return a text; what is none counts as empty."""
+    return value if isinstance(value, str) else ""
+
+
+def _metadata(obj: JSONObject) -> Mapping[str, Any]:
+    """Return the metadata of an object that nobody has checked yet."""
+    found = obj.get("metadata")
+    return found if isinstance(found, dict) else {}
 
 
 def _annotations(obj: JSONObject) -> Mapping[str, str]:

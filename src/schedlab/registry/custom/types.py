@@ -78,7 +78,8 @@ class CustomType(Struct):
         except strict.DecodeError as error:
             name = given.get("name", "") if isinstance(given, dict) else ""
             wrong = field.invalid(place, given, str(error))
-            raise new_invalid(GroupKind(self.gvk.group, self.gvk.kind), name, [wrong]) from None
+            shown = name if isinstance(name, str) else ""
+            raise new_invalid(GroupKind(self.gvk.group, self.gvk.kind), shown, [wrong]) from None
         obj["metadata"] = decoded.value.get("metadata") or {}
         prefix = f"{path}." if path else ""
         return [problem.replace('field "', f'field "{prefix}', 1) for problem in decoded.strict_errors]

@@ -61,7 +61,8 @@ def _validate_pod(new: Object, old: Object, rules: PodRules) -> ErrorList:
     """The quality of service stays, and the pod's node must know how to resize."""
     errors: ErrorList = []
     pod_level = rules.features.enabled("PodLevelResources")
-    quality = computed_qos_class(msgspec.convert({"spec": new["spec"]}, Pod), pod_level=pod_level)
+    spec = {key: value for key, value in new["spec"].items() if value is not None}
+    quality = computed_qos_class(msgspec.convert({"spec": spec}, Pod), pod_level=pod_level)
     if old["status"].get("qosClass") != quality:
         detail = "Pod QOS Class may not change as a result of resizing"
         errors.append(field.invalid(_SPEC, new["status"].get("qosClass", ""), detail))
