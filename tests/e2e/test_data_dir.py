@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -127,3 +128,29 @@ def test_full_disk_fails_writes_and_loses_none(tmp_path: Path, kubectl: Path) ->
 
     assert acknowledged
     assert [name for name in found if name.startswith("configmap/c")] == sorted(f"configmap/{n}" for n in acknowledged)
+
+
+def test_lost_storage_ends_the_process(tmp_path: Path, kubectl: Path) -> None:
+    """When a write fails in a way that is not understood, the client is told and the process ends with a reason."""
+    lab = Lab(tmp_path, kubectl)
+    command: list[str | Path] = [PROGRAMS / "schedlab", "apiserver", "--apiserver-port", "0", "--data-dir", lab.data]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, env=lab.environment, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline().startswith("Kubernetes API ")
+            assert process.stdout.readline().startswith("kubeconfig ")
+            lab.kubectl("create", "configmap", "kept")
+            assert "an API server alone" in lab.run(PROGRAMS / "schedlab", "status").stdout
+            vandal = sqlite3.connect(lab.data / "cluster.db")
+            vandal.execute("ALTER TABLE versions RENAME TO gone")
+            vandal.close()
+            refused = lab.kubectl("create", "configmap", "lost", code=1).stderr
+            assert process.wait(20) == 2
+        finally:
+            process.kill()
+        assert process.stderr is not None
+        said = process.stderr.read()
+
+    assert "the change could not be kept: no such table: versions" in refused
+    assert said.startswith("error: the cluster can no longer be kept: no such table: versions\nhint: nothing was ")

@@ -15,6 +15,12 @@ _TIMEOUT_S = 30
 def get(home: Home, path: str) -> tuple[int, dict[str, Any]]:
     """Return the status and the decoded body of an answer; raises SchedlabError when there is none."""
     facts = home.read_cluster()
+    if "simulator" not in facts:
+        raise SchedlabError(
+            "this is an API server alone: no scheduler of ours works on it",
+            location=str(home.path),
+            hint="start a whole cluster: schedlab up",
+        )
     address = str(facts["simulator"]).removeprefix("http://")
     connection = http.client.HTTPConnection(address, timeout=_TIMEOUT_S)
     try:

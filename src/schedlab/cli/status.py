@@ -28,20 +28,26 @@ def status(
         print(f"cluster {name} is not running", file=sys.stderr)
         print("hint: start it: schedlab up", file=sys.stderr)
         return 1
-    code, body = simulator_api.get(home, "/api/v1/status")
-    if code != 200:
-        raise SchedlabError(str(body.get("message", body)), location=f"cluster {name}", hint="start it again")
-    facts = {"name": name, **home.read_cluster(), "pid": process, "kubeconfig": str(home.kubeconfig), **body}
+    facts = {"name": name, **home.read_cluster(), "pid": process, "kubeconfig": str(home.kubeconfig)}
+    if "simulator" in facts:
+        code, body = simulator_api.get(home, "/api/v1/status")
+        if code != 200:
+            raise SchedlabError(str(body.get("message", body)), location=f"cluster {name}", hint="start it again")
+        facts |= body
     print(json.dumps(facts, indent=2) if output == "json" else "\n".join(_lines(facts)))
     return 0
 
 
 def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
-    objects, decisions = facts["objects"], facts["decisions"]
-    yield f"cluster          {facts['name']}, process {facts['pid']}, running since {facts['startedAt']}"
+    yield f"cluster          {facts['name']}, process {facts['pid']}"
     yield f"Kubernetes API   {facts['apiserver']}"
-    yield f"simulator        {facts['simulator']}"
     yield f"kubeconfig       {facts['kubeconfig']}"
+    if "simulator" not in facts:
+        yield "parts            an API server alone"
+        return
+    objects, decisions = facts["objects"], facts["decisions"]
+    yield f"simulator        {facts['simulator']}"
+    yield f"running since    {facts['startedAt']}"
     yield f"kept in          {facts['dataDir'] or 'memory only'}"
     yield f"memory           {facts['memoryBytes'] / _MIB:.0f} MiB"
     yield f"decisions        {decisions['attempts']} attempts of {decisions['pods']} pods"

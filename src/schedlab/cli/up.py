@@ -14,14 +14,13 @@ import uvloop
 from cyclopts import Parameter
 
 from schedlab.apimachinery.features import FeatureGates
-from schedlab.apimachinery.time import TimeError, parse_duration
 from schedlab.apimachinery.yaml import YAMLError, load_document
+from schedlab.cli.options import bound_socket, read_seconds, refuse_negative
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.home import Home
 from schedlab.cluster.plugin_loading import load_hooks, load_plugin
 from schedlab.cluster.served import ServedCluster, loopback_address
 from schedlab.decisions.annotations import AnnotationMode
-from schedlab.kernel.clock import SECOND_NS
 from schedlab.kernel.errors import SchedlabError
 from schedlab.scheduler.framework.hooks import HooksFactory
 from schedlab.web.app import SimulatorApp
@@ -62,8 +61,8 @@ def up(
     name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
 ) -> int:
     """Start a simulated cluster: API server, scheduler, kubelets. Ctrl-C stops it."""
-    _refuse_negative(nodes, "--nodes", "nodes cannot be made")
-    _refuse_negative(history, "--history", "revisions cannot be kept")
+    refuse_negative(nodes, "--nodes", "nodes cannot be made")
+    refuse_negative(history, "--history", "revisions cannot be kept")
     settings = ClusterSettings(
         scheduler_config=None if config is None else read_config(config),
         scheduler_config_location="" if config is None else str(config),
@@ -86,22 +85,6 @@ def up(
     ):
         uvloop.run(_serve(settings, home, Sockets(api, simulator), data_dir))
     return 0
-
-
-def _refuse_negative(number: int, option: str, what: str) -> None:
-    if number < 0:
-        raise SchedlabError(f"{number} {what}", location=option, hint="give 0 or more")
-
-
-def read_seconds(text: str, option: str) -> int:
-    """Return a duration of an option as whole seconds; raises SchedlabError."""
-    try:
-        seconds, rest = divmod(parse_duration(text), SECOND_NS)
-    except TimeError as error:
-        raise SchedlabError(str(error), location=option, hint="write a duration like 90s, 30m or 1h30m") from error
-    if seconds < 0 or rest:
-        raise SchedlabError(f"{text} is not a number of whole seconds", location=option, hint="write 90s, 30m or 1h30m")
-    return seconds
 
 
 def _hooks(references: Sequence[str]) -> dict[str, HooksFactory]:
@@ -135,25 +118,6 @@ def read_config(path: Path) -> dict[str, Any]:
             hint="it begins with `apiVersion: kubescheduler.config.k8s.io/v1`",
         )
     return read.value
-
-
-def bound_socket(port: int, option: str) -> socket.socket:
-    """Return a socket bound to a loopback port, not yet listening; 0 takes any free port."""
-    if not 0 <= port <= 65535:
-        raise SchedlabError(f"{port} is no port", location=option, hint="give a number from 1 to 65535")
-    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        bound.bind(("127.0.0.1", port))
-        bound.listen(2048)
-    except OSError as error:
-        bound.close()
-        raise SchedlabError(
-            f"port {port} cannot be used: {error.strerror}",
-            location=option,
-            hint=f"stop what uses it, or choose another port: {option} {port + 10 if port < 65500 else port - 10}",
-        ) from error
-    return bound
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from schedlab.apimachinery.features import FeatureGates
 from schedlab.client.informers import Informers
-from schedlab.client.inprocess import InProcessClient
-from schedlab.cluster.driver import Caller, Engine
-from schedlab.cluster.housekeeping import Compactor, EventExpiry
+from schedlab.cluster.api import API, APISettings
+from schedlab.cluster.driver import Caller
 from schedlab.cluster.plugin_registry import enable, registry_for
 from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.node_lifecycle.controller import NodeLifecycleController
@@ -27,49 +25,42 @@ from schedlab.controllers.serviceaccount import new_default_account
 from schedlab.decisions.annotations import AnnotationMode, Projection
 from schedlab.decisions.log import DecisionLog
 from schedlab.decisions.projector import AnnotationProjector
-from schedlab.kernel.clock import SECOND_NS, Clock
+from schedlab.kernel.clock import Clock
 from schedlab.kernel.randomness import RandomSource
 from schedlab.kubelet.heartbeats import Heartbeats
 from schedlab.kubelet.kubelet import Kubelet
-from schedlab.registry import Overlay, Registry, bootstrap
+from schedlab.registry import Overlay
 from schedlab.scheduler.config import ConfigError, default_configuration, load
 from schedlab.scheduler.framework.hooks import HooksFactory
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.scheduler import Scheduler
-from schedlab.store import Backend, Store
+from schedlab.store import Backend
 
 NODE_NAME: Final = "node-{}"
 _ZONES: Final = ("zone-a", "zone-b", "zone-c")
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterSettings:
-    """What can be chosen about a cluster.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSettings(APISettings):
+    """What can be chosen about a cluster, besides its API.
 
     scheduler_config: a decoded KubeSchedulerConfiguration, None for the default one. full: every filter judges every
     node for the record, also after the first failure; no decision changes. nodes: how many there are at least at the
-    start. event_ttl_s: how long events are kept after they were last written. compaction_interval_s: how often lists and
-    watches lose the revisions of one interval ago. history: of how many revisions the past can be rebuilt whatever is
-    compacted. 0 switches each of the three off.
-    plugins: plugins that do not come with the scheduler (`plugin_class.entry_of` makes an entry of a class); profiles of
+    start. plugins: plugins that do not come with the scheduler (`plugin_class.entry_of` makes an entry of a class); profiles of
     scheduler_config have to enable them, without one they are enabled at all their extension points. hooks: what goes
     around plugins, by their names (`framework.hooks.factory_of` makes a factory of a class).
     """
 
     scheduler_config: Mapping[str, Any] | None = None
     scheduler_config_location: str = ""
-    feature_gates: FeatureGates = field(default_factory=FeatureGates.default)
     annotations: AnnotationMode = "auto"
     full: bool = True
     nodes: int = 0
     plugins: tuple[PluginEntry, ...] = ()
     hooks: Mapping[str, HooksFactory] = field(default_factory=dict)
-    event_ttl_s: int = 3600
-    compaction_interval_s: int = 300
-    history: int = 0
 
 
-class Cluster:
+class Cluster(API):
     """The parts and how they are joined; `engine` drives them. `warnings` are lines that the user should see."""
 
     def __init__(
@@ -82,11 +73,8 @@ class Cluster:
         root_ca: str = "",
         backend: Backend | None = None,
     ) -> None:
+        super().__init__(clock, random, settings, caller, backend=backend)
         self.settings = settings
-        self.clock = clock
-        self.store = Store(backend, history=settings.history)
-        self.registry = Registry(self.store, clock, random.split("registry"), settings.feature_gates)
-        bootstrap(self.registry)
         self.informers = Informers(self.client("schedlab-informers"))
         self.log = DecisionLog(newest_revision=lambda: self.registry.revision)
         self.warnings: tuple[str, ...] = ()
@@ -95,7 +83,6 @@ class Cluster:
         heartbeats = Heartbeats(clock)
         self.registry.overlay("leases.coordination.k8s.io", Overlay(heartbeats.lease))
         self.registry.overlay("nodes", Overlay(heartbeats.node))
-        self.engine = Engine(caller)
         self._add_parts(random.split("controllers"), root_ca)
 
     def _new_scheduler(self, random: RandomSource) -> Scheduler:
@@ -124,10 +111,6 @@ class Cluster:
             error.location = error.location or location
             raise
 
-    def client(self, user_agent: str) -> InProcessClient:
-        """Return a client of the cluster's API under that name."""
-        return InProcessClient(self.registry, user_agent)
-
     def start(self) -> None:
         """Make the nodes that were asked for and begin to listen."""
         for resource in self.scheduler.resources():
@@ -136,10 +119,7 @@ class Cluster:
         for number in range(self.settings.nodes):
             if self.store.get("nodes", NODE_NAME.format(number)) is None:
                 self.registry.create("nodes", self.registry.decode("nodes", new_node(number)))
-        if self.settings.event_ttl_s:
-            EventExpiry(self.store, self.clock, self.settings.event_ttl_s * SECOND_NS)
-        if self.settings.compaction_interval_s:
-            Compactor(self.store, self.clock, self.settings.compaction_interval_s * SECOND_NS)
+        super().start()
 
     def on_change(self, wake: Callable[[], None]) -> None:
         """Call `wake` after every change of an object that some part of the cluster listens to."""

@@ -1,4 +1,4 @@
-"""A live cluster behind its API server, in one event loop: what `schedlab up` runs.
+"""A live cluster behind its API server, in one event loop: what `schedlab up` runs, and `schedlab apiserver` alone.
 
 served = ServedCluster(settings, home, api_socket)
 await served.start()
@@ -28,6 +28,7 @@ from schedlab.apiserver.kubeconfig import write_kubeconfig
 from schedlab.apiserver.policy.bootstrap import bootstrap_access
 from schedlab.apiserver.server import Application, RunningServer
 from schedlab.backends import SQLiteBackend
+from schedlab.cluster.api import API, APISettings
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.home import Home
 from schedlab.cluster.http_caller import HTTPCaller
@@ -42,13 +43,13 @@ LOOPBACK_NAMES: Final = frozenset(("127.0.0.1", "localhost", "::1"))
 _SWITCH_S: Final = 0.001
 
 
-class ServedCluster:
-    """A cluster on the wall clock with its API server on a bound socket; everything runs in the loop that starts it.
+class ServedAPI:
+    """An API on the wall clock, served on a bound socket; everything runs in the loop that starts it.
 
     It is kept in `data_dir`, if there is one.
     """
 
-    def __init__(self, settings: ClusterSettings, home: Home, api: socket.socket, data_dir: Path | None = None) -> None:
+    def __init__(self, settings: APISettings, home: Home, bound: socket.socket, data_dir: Path | None = None) -> None:
         self._loop = asyncio.get_running_loop()
         self._lost: asyncio.Future[None] = self._loop.create_future()
         self._backend: SQLiteBackend | None = None
@@ -63,37 +64,37 @@ class ServedCluster:
         self._home = home
         certificates = ensure_certificates(home.pki, datetime.now(tz=UTC))
         self._authority = certificates.ca.certificate
-        authority = self._authority.read_text(encoding="utf-8")
         try:
-            self.cluster = Cluster(
-                self._clock, entropy(), settings, self._caller, root_ca=authority, backend=self._backend
-            )
+            self.api = self._make(settings)
         except BaseException:
             if self._backend is not None:
                 self._backend.close()
             raise
-        self.address = loopback_address(api)
+        self.address = loopback_address(bound)
         self.token = home.token()
-        bootstrap_access(self.cluster.registry)
+        bootstrap_access(self.api.registry)
         server = APIServer(
-            self.cluster.registry,
+            self.api.registry,
             self._clock,
             Authenticator({self.token: ADMINISTRATOR}),
             # Only these names lead here: a page whose own name was made to point at this machine gets nothing.
             Settings(address=self.address, hosts=LOOPBACK_NAMES),
             signing_key=ensure_signing_key(home.pki),
         )
-        self._servers = [RunningServer(server, api, certificates)]
-        self._driver = LiveDriver(self.cluster.engine, self._clock)
+        self._servers = [RunningServer(server, bound, certificates)]
+        self._driver = LiveDriver(self.api.engine, self._clock)
+
+    def _make(self, settings: APISettings) -> API:
+        return API(self._clock, entropy(), settings, self._caller, backend=self._backend)
 
     async def start(self) -> None:
         """Let the parts run and the API server answer; write the kubeconfig."""
-        self.cluster.start()
-        self.cluster.on_change(self._driver.wake)
+        self.api.start()
+        self.api.on_change(self._driver.wake)
         self._caller.on_answer = self._driver.wake
         self._driver.start()
         try:
-            await settle(self.cluster.registry, self.cluster.registry.revision)
+            await settle(self.api.registry, self.api.registry.revision)
         except StatusError as error:
             raise SchedlabError(error.message, hint="free space on that disk, then start again") from error
         await self._servers[0].start()
@@ -127,18 +128,6 @@ class ServedCluster:
         if self._backend is not None:
             self._backend.close()
 
-    def status(self) -> dict[str, Any]:
-        """Tell how the cluster is: what `schedlab status` shows."""
-        store, log = self.cluster.store, self.cluster.log
-        return {
-            "startedAt": format_time(self._started_ns),
-            "revision": store.revision,
-            "objects": {resource: store.count(resource) for resource in store.resources()},
-            "decisions": {"attempts": sum(len(story.attempts) for story in log.stories()), "pods": len(log)},
-            "memoryBytes": memory_bytes(),
-            "dataDir": None if self._data_dir is None else str(self._data_dir.absolute()),
-        }
-
     # --- Storage -----------------------------------------------------------------------------------------------------
 
     def _post(self, news: Callable[[], None]) -> None:
@@ -158,6 +147,35 @@ class ServedCluster:
                     hint="nothing was acknowledged that is not kept; look after the disk, then start again",
                 )
             )
+
+
+class ServedCluster(ServedAPI):
+    """A whole cluster: an API with all parts that act on it."""
+
+    cluster: Cluster
+
+    def __init__(
+        self, settings: ClusterSettings, home: Home, bound: socket.socket, data_dir: Path | None = None
+    ) -> None:
+        super().__init__(settings, home, bound, data_dir)
+
+    def _make(self, settings: APISettings) -> API:
+        assert isinstance(settings, ClusterSettings)
+        authority = self._authority.read_text(encoding="utf-8")
+        self.cluster = Cluster(self._clock, entropy(), settings, self._caller, root_ca=authority, backend=self._backend)
+        return self.cluster
+
+    def status(self) -> dict[str, Any]:
+        """Tell how the cluster is: what `schedlab status` shows."""
+        store, log = self.cluster.store, self.cluster.log
+        return {
+            "startedAt": format_time(self._started_ns),
+            "revision": store.revision,
+            "objects": {resource: store.count(resource) for resource in store.resources()},
+            "decisions": {"attempts": sum(len(story.attempts) for story in log.stories()), "pods": len(log)},
+            "memoryBytes": memory_bytes(),
+            "dataDir": None if self._data_dir is None else str(self._data_dir.absolute()),
+        }
 
 
 def loopback_address(bound: socket.socket) -> str:

@@ -79,10 +79,11 @@ def test_status_of_a_running_cluster(
 
     assert code == 0
     assert out.splitlines() == [
-        f"cluster          default, process {os.getpid()}, running since 2026-01-01T00:00:00Z",
+        f"cluster          default, process {os.getpid()}",
         "Kubernetes API   https://127.0.0.1:1",
-        "simulator        http://127.0.0.1:2",
         f"kubeconfig       {home.kubeconfig}",
+        "simulator        http://127.0.0.1:2",
+        "running since    2026-01-01T00:00:00Z",
         "kept in          memory only",
         "memory           96 MiB",
         "decisions        5 attempts of 4 pods",
@@ -90,6 +91,19 @@ def test_status_of_a_running_cluster(
         "  nodes  3",
         "  pods   4",
     ]
+
+
+def test_status_of_an_api_server_alone(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    """There is no simulator to be asked; `explain` says so, too."""
+    home.write_cluster({"apiserver": "https://127.0.0.1:1", "pid": 3})
+    with home.hold():
+        code, out, _ = _run(capsys, "status")
+        assert code == 0
+        assert out.splitlines()[-1] == "parts            an API server alone"
+        code, _, err = _run(capsys, "explain", "pod/p")
+
+    assert code == 2
+    assert "this is an API server alone" in err
 
 
 def test_status_as_json(home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

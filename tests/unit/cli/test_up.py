@@ -10,7 +10,7 @@ import pytest
 
 from schedlab import cli
 from schedlab.backends import FolderLock
-from schedlab.cli.up import bound_socket, read_seconds
+from schedlab.cli.options import bound_socket, read_seconds
 from schedlab.cluster.home import Home
 from schedlab.kernel.errors import SchedlabError
 

@@ -1,0 +1,45 @@
+"""Reading options that several verbs have."""
+
+from __future__ import annotations
+
+import socket
+
+from schedlab.apimachinery.time import TimeError, parse_duration
+from schedlab.kernel.clock import SECOND_NS
+from schedlab.kernel.errors import SchedlabError
+
+
+def refuse_negative(number: int, option: str, what: str) -> None:
+    """Refuse a number of an option that is below 0."""
+    if number < 0:
+        raise SchedlabError(f"{number} {what}", location=option, hint="give 0 or more")
+
+
+def read_seconds(text: str, option: str) -> int:
+    """Return a duration of an option as whole seconds; raises SchedlabError."""
+    try:
+        seconds, rest = divmod(parse_duration(text), SECOND_NS)
+    except TimeError as error:
+        raise SchedlabError(str(error), location=option, hint="write a duration like 90s, 30m or 1h30m") from error
+    if seconds < 0 or rest:
+        raise SchedlabError(f"{text} is not a number of whole seconds", location=option, hint="write 90s, 30m or 1h30m")
+    return seconds
+
+
+def bound_socket(port: int, option: str) -> socket.socket:
+    """Return a socket bound to a loopback port, not yet listening; 0 takes any free port."""
+    if not 0 <= port <= 65535:
+        raise SchedlabError(f"{port} is no port", location=option, hint="give a number from 1 to 65535")
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind(("127.0.0.1", port))
+        bound.listen(2048)
+    except OSError as error:
+        bound.close()
+        raise SchedlabError(
+            f"port {port} cannot be used: {error.strerror}",
+            location=option,
+            hint=f"stop what uses it, or choose another port: {option} {port + 10 if port < 65500 else port - 10}",
+        ) from error
+    return bound
