@@ -11,6 +11,7 @@ from schedlab.apimachinery.time import format_time
 from schedlab.client.effects import Part
 from schedlab.client.informers import Informers
 from schedlab.client.inprocess import InProcessClient
+from schedlab.client.protocol import Client
 from schedlab.cluster.driver import BatchDriver, Engine
 from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.registry import CONTROLLERS
@@ -53,6 +54,13 @@ class ControlPlane:
         if "serviceaccount-controller" not in names:
             # Pods are not let in without it.
             self.create("serviceaccounts", {"metadata": {"name": "default"}, "automountServiceAccountToken": False})
+
+    def drive_through(self, client: Client) -> None:
+        """Let the controllers write through another client."""
+        engine = Engine()
+        for part in self.parts.values():
+            engine.add(part, client)
+        self.driver = BatchDriver(engine, self.clock)
 
     # --- Time --------------------------------------------------------------------------------------------------------
 
