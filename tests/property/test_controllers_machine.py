@@ -231,7 +231,7 @@ def _check_set(found: Object, mine: Sequence[Object], _owners: Sequence[Object])
     selected = found["spec"]["selector"]["matchLabels"].items()
 
     assert len(_active(mine)) == wanted, "has as many pods as it asks for"
-    assert all(selected <= pod["metadata"]["labels"].items() for pod in mine), "keeps no pod that it does not select"
+    assert all(selected <= pod["metadata"]["labels"].items() for pod in _active(mine)), "keeps no stranger"
     assert found["status"]["replicas"] == found["status"].get("availableReplicas", 0) == wanted
 
 
