@@ -21,9 +21,11 @@ from schedlab.controllers.job.controller import JobController
 from schedlab.controllers.namespace import NamespaceController
 from schedlab.controllers.node_lifecycle.controller import NodeLifecycleController
 from schedlab.controllers.node_ttl import NodeTTLController
+from schedlab.controllers.podgc import PodGCController
 from schedlab.controllers.pv_protection import PVProtectionController
 from schedlab.controllers.pvc_protection import PVCProtectionController
 from schedlab.controllers.replicaset import ReplicaSetController, ReplicationManager
+from schedlab.controllers.resourceclaim import ResourceClaimController
 from schedlab.controllers.resourcequota import ResourceQuotaController
 from schedlab.controllers.root_ca_cert_publisher import RootCACertPublisher
 from schedlab.controllers.serviceaccount import ServiceAccountController
@@ -57,6 +59,8 @@ CONTROLLERS: Final[Mapping[str, Constructor]] = {
     NodeLifecycleController.name: NodeLifecycleController,
     TaintEvictionController.name: TaintEvictionController,
     NodeTTLController.name: NodeTTLController,
+    PodGCController.name: PodGCController,
+    ResourceClaimController.name: ResourceClaimController,
     ResourceQuotaController.name: ResourceQuotaController,
     PVCProtectionController.name: PVCProtectionController,
     PVProtectionController.name: PVProtectionController,

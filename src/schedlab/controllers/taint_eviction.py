@@ -19,12 +19,14 @@ from schedlab.api.rules.taints import tolerates
 from schedlab.api.views.core import Node, Pod, Taint, Toleration
 from schedlab.apimachinery.time import format_time
 from schedlab.client.protocol import Write
+from schedlab.controllers.disruption_target import disruption_target, status_patch
 from schedlab.controllers.framework.controller import Controller, ControllerContext, Steps, attempt, split_key
 from schedlab.controllers.framework.kinds import POD
 from schedlab.controllers.node_lifecycle.controller import NODE_INDEX, node_of
 from schedlab.kernel.clock import SECOND_NS, Timer
 
 _REASON: Final = "TaintManagerEviction"
+_WHY: Final = "Taint manager: deleting due to NoExecute taint"
 
 
 @dataclass(slots=True)
@@ -119,28 +121,14 @@ class TaintEvictionController(Controller):
         if pod is None or plan is None or plan.timer is not None:
             return
         self.events.normal(POD, pod, _REASON, f"Marking for deletion Pod {key}")
-        for write in (self._condition(pod), Write("delete", "pods", namespace, name)):
+        now = format_time(self.clock.now_ns())
+        condition = disruption_target(pod, "DeletionByTaintManager", _WHY, now)
+        for write in (status_patch(pod, condition), Write("delete", "pods", namespace, name)):
             error = (yield from attempt(write)).error
             if error is not None:
                 if error.reason != "NotFound":
                     raise error
                 return
-
-    def _condition(self, pod: StoredObject) -> Write:
-        condition = {
-            "type": "DisruptionTarget",
-            "observedGeneration": pod.view.metadata.generation,
-            "status": "True",
-            "lastProbeTime": None,
-            "lastTransitionTime": format_time(self.clock.now_ns()),
-            "reason": "DeletionByTaintManager",
-            "message": "Taint manager: deleting due to NoExecute taint",
-        }
-        others = [each.type for each in pod.view.status.conditions if each.type != condition["type"]]
-        order = [{"type": kind} for kind in (*others, condition["type"])]
-        status = {"$setElementOrder/conditions": order, "conditions": [condition]}
-        patch = {"metadata": {"uid": pod.uid}, "status": status}
-        return Write("patch", "pods", pod.namespace, pod.name, patch, subresource="status", patch_type="strategic")
 
 
 def _executing(node: Node) -> tuple[Taint, ...]:
