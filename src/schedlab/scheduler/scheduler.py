@@ -140,15 +140,17 @@ class Scheduler:
         self.profiles = build_profiles(config, IN_TREE if registry is None else {**IN_TREE, **registry}, services)
         queue_profiles = {name: self._queue_profile(framework) for name, framework in self.profiles.items()}
         environment = self._queue_environment(queue_profiles)
-        self.queue: SchedulingQueue = (
-            SchedulingQueue(environment) if original is None else original.queue.copy(environment)
-        )
+        self.queue = self._queue(environment, original)
         services.nominator = self.queue.nominator
         self.handlers = EventHandlers(
             self.cache, self.queue, self.devices, queue_profiles, features, self._reject_waiting_pod
         )
         if original is not None:
             self._continue(original)
+
+    @staticmethod
+    def _queue(environment: QueueEnvironment, original: Scheduler | None) -> SchedulingQueue:
+        return SchedulingQueue(environment) if original is None else original.queue.copy(environment)
 
     def _continue(self, original: Scheduler) -> None:
         """Go on where another scheduler stands, without its cycle and bindings in flight: their pods start anew."""

@@ -120,6 +120,7 @@ RULES: Final[Mapping[str, Rule]] = {
     "permit answers with a status and a time": plugin_rules.permit_answers,
     "binding methods answer with a status or work": plugin_rules.binding_answers,
     "pods with the same signature get the same verdicts": plugin_rules.signatures_hold,
+    "row-local verdicts depend on the row alone": plugin_rules.row_local_is_true,
     "the same call gives the same answer": plugin_rules.answers_repeat,
     "pods, nodes and the table are not changed": plugin_rules.nothing_is_changed,
 }

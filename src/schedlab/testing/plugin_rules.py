@@ -486,6 +486,45 @@ def _first_container(pod: PodBuilder, **fields: Any) -> PodBuilder:
     return pod.set("spec.containers", [{**first, **fields}, *rest])
 
 
+def row_local_is_true(subject: Subject, sample: Sample) -> Iterator[str]:
+    """Neither what pods of one template differ in nor other nodes may count for a plugin that says it is row-local."""
+    bench = PluginBench(subject, sample)
+    if not hasattr(bench.plugin, "is_row_local"):
+        return
+    pod = bench.pod(sample.pod)
+    if not bench.plugin.is_row_local(pod):
+        return
+    told = _by_row(bench, pod)
+    for what, other in _siblings(sample.pod):
+        changed = bench.pod(other)
+        if bench.plugin.is_row_local(changed) and _by_row(bench, changed) != told:
+            yield f"is_row_local says True, but verdicts or scores depend on {what}"
+    for number, info in enumerate(bench.infos):
+        crowded = PluginBench(subject, sample, (_EXTRA.node(info.name),))
+        elsewhere = _by_row(crowded, crowded.pod(sample.pod))
+        if [each for at, each in enumerate(elsewhere) if at != number] != [
+            each for at, each in enumerate(told) if at != number
+        ]:
+            yield f"is_row_local says True, but a pod on {info.name} changes what is said of other nodes"
+
+
+def _siblings(pod: PodBuilder) -> Iterator[tuple[str, PodBuilder]]:
+    yield "the name", pod.name(f"{pod.get('metadata.name')}-8").uid("uid-other")
+    yield "labels", pod.labels({"app": "else", "tier": "slow"})
+    yield "annotations", pod.annotations({"example.com/note": "else"})
+    yield "the priority", pod.priority(7)
+
+
+def _by_row(bench: PluginBench, pod: PodInfo) -> list[tuple[str, int]]:
+    """Return what filter says of each node, and its raw score."""
+    out = []
+    filtering, scoring = _ready_to_filter(bench, pod), _ready_to_score(bench, pod, _rows(bench))
+    for info in bench.infos:
+        verdict = "" if filtering is None else _told(_filter(bench, pod, filtering, info))
+        out.append((verdict, 0 if scoring is None else _score(bench, pod, scoring, info)))
+    return out
+
+
 def answers_repeat(subject: Subject, sample: Sample) -> Iterator[str]:
     bench, other = PluginBench(subject, sample), PluginBench(subject, sample)
     pod = bench.pod(sample.pod)

@@ -383,3 +383,27 @@ def test_broken_invariant_of_ours_is_not_taken_for_the_plugins() -> None:
 
     with pytest.raises(InvariantError):
         cluster.run()
+
+
+class TestEqualPods:
+    """Pods that are made alike share evaluations; a plugin that goes wrong there is asked in the usual way."""
+
+    def two_equal(self, **methods: Body) -> FakeCluster:
+        plugin = FakePlugin("Faulty", **methods)
+        cluster = FakeCluster(configuration(profile(*BASIC_PLUGINS, "Faulty")), registry=registry_of(plugin))
+        cluster.add(make_node("n1").capacity(pods="9"), make_node("n2").capacity(pods="9"))
+        cluster.add(make_pod("a"), make_pod("b"), make_pod("c"))
+        cluster.run()
+        return cluster
+
+    def test_score_that_is_no_whole_number_fails_every_one_of_them(self) -> None:
+        cluster = self.two_equal(
+            score=lambda *_: (1.5, None), score_nodes=lambda *_: np.array([1.5, 2.5]), is_row_local=lambda _: True
+        )
+
+        assert all("Cannot cast array data" in cluster.condition(name).message for name in "abc")
+
+    def test_plugin_that_cannot_say_whether_it_is_row_local_is_asked_every_time(self) -> None:
+        cluster = self.two_equal(filter=lambda *_: None, filter_nodes=good("filter_nodes"), is_row_local=raising)
+
+        assert all(cluster.nodes_of("a", "b", "c"))

@@ -192,6 +192,8 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("binding methods", {"bind": lambda *_: Work()}, "there is no resume"),
     ("binding methods", {"pre_bind": lambda *_: "done", "pre_bind_pre_flight": PASSES}, "pre_bind returned 'done'"),
     ("pods with the same signature", {"filter": lambda _, s, pod, n: unschedulable("no") if pod.name.endswith("8") else None, "sign_pod": lambda *_: ((), None)}, "sign_pod leaves the name out"),
+    ("row-local", {"filter": lambda _, s, pod, n: unschedulable("no") if pod.name.endswith("8") else None, "is_row_local": lambda *_: True}, "depend on the name"),
+    ("row-local", {"pre_filter": remember, "filter": lambda _, state, p, n: unschedulable("no") if sum(state.read("pods")) else None, "is_row_local": lambda *_: True}, "a pod on node-0 changes what is said of other nodes"),
     ("the same call", {"filter": alternating()}, "asked twice, it answered"),
     ("pods, nodes and the table", {"filter": spoil_pod}, "the pod was changed"),
     ("pods, nodes and the table", {"filter": spoil_node}, "node node-0 was changed"),

@@ -39,6 +39,7 @@ _PROTOCOLS: Final = (
     interface.PreFilterExtensions,
     interface.FilterPlugin,
     interface.FilterNodesPlugin,
+    interface.RowLocalPlugin,
     interface.PostFilterPlugin,
     interface.PreScorePlugin,
     interface.ScorePlugin,
@@ -70,6 +71,7 @@ _ALONE_USELESS: Final = (
     "sign_pod",
     "filter_nodes",
     "score_nodes",
+    "is_row_local",
 )
 _POINTS: Final = tuple(name for name in PARAMETERS if name not in _ALONE_USELESS)
 # Who has the first method needs the second one too, and why.

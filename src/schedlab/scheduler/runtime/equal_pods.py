@@ -12,6 +12,7 @@ right; here every cycle decides by itself.
 
 from __future__ import annotations
 
+import operator
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -141,14 +142,14 @@ class Evaluation:
             score, status = plugin.score(state, pod, table.infos[row])
             if status is not None:
                 raise _UnusualAnswerError(plugin.name)
-            self.raw[place, row] = score
+            self.raw[place, row] = operator.index(score)
 
     def _score_rows(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]) -> None:
         for place, plugin in enumerate(self._scores or ()):
             scores = plugin.score_nodes(state, pod, table, rows)
             if isinstance(scores, Status):
                 raise _UnusualAnswerError(plugin.name)
-            self.raw[place, rows] = scores
+            self.raw[place, rows] = np.asarray(scores).astype(np.int64, casting="same_kind")
 
 
 class EqualPods:
@@ -179,5 +180,9 @@ class EqualPods:
 
 
 def _is_local(plugin: Any, pod: PodInfo, array_form: str) -> bool:
-    is_row_local = getattr(plugin, "is_row_local", None)
-    return is_row_local is not None and hasattr(plugin, array_form) and bool(is_row_local(pod))
+    if not hasattr(plugin, "is_row_local") or not hasattr(plugin, array_form):
+        return False
+    try:
+        return bool(plugin.is_row_local(pod))
+    except Exception:  # noqa: BLE001 - a plugin may raise anything; one that cannot say is asked about every pod
+        return False
