@@ -11,7 +11,7 @@ import uvloop
 from cyclopts import Parameter
 
 from schedlab.apimachinery.features import FeatureGates
-from schedlab.cli.options import bound_socket, read_seconds, refuse_negative
+from schedlab.cli.options import AuditLogOption, bound_socket, read_seconds, refuse_negative
 from schedlab.cluster.api import APISettings
 from schedlab.cluster.home import Home
 from schedlab.cluster.served import ServedAPI
@@ -28,6 +28,7 @@ def apiserver(
         str, Parameter(help="How often revisions are forgotten that were old one interval ago; 0 is never.")
     ] = "5m",
     history: Annotated[int, Parameter(help="Revisions of which the past can be rebuilt, compacted or not.")] = 0,
+    audit_log: AuditLogOption = None,
     apiserver_port: Annotated[int, Parameter(help="Port of the Kubernetes API.")] = 3131,
     name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
 ) -> int:
@@ -45,12 +46,14 @@ def apiserver(
     home = Home.of(name)
     home.prepare()
     with home.hold(), bound_socket(apiserver_port, "--apiserver-port") as bound:
-        uvloop.run(_serve(settings, home, bound, data_dir))
+        uvloop.run(_serve(settings, home, bound, data_dir, audit_log))
     return 0
 
 
-async def _serve(settings: APISettings, home: Home, bound: socket.socket, data_dir: Path | None) -> None:
-    served = ServedAPI(settings, home, bound, data_dir)
+async def _serve(
+    settings: APISettings, home: Home, bound: socket.socket, data_dir: Path | None, audit_log: Path | None
+) -> None:
+    served = ServedAPI(settings, home, bound, data_dir, audit_log)
     try:
         await served.start()
         address = f"https://{served.address}"

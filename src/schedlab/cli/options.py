@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+from cyclopts import Parameter
 
 from schedlab.apimachinery.time import TimeError, parse_duration
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.kernel.errors import SchedlabError
+
+AuditLogOption: TypeAlias = Annotated[
+    Path | None, Parameter(help="File to which the API server logs who asks for what, one JSON line per stage.")
+]
 
 
 def refuse_negative(number: int, option: str, what: str) -> None:

@@ -15,7 +15,7 @@ from cyclopts import Parameter
 
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.apimachinery.yaml import YAMLError, load_document
-from schedlab.cli.options import bound_socket, read_seconds, refuse_negative
+from schedlab.cli.options import AuditLogOption, bound_socket, read_seconds, refuse_negative
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.home import Home
 from schedlab.cluster.plugin_loading import load_hooks, load_plugin
@@ -56,6 +56,7 @@ def up(
         str, Parameter(help="How often revisions are forgotten that were old one interval ago; 0 is never.")
     ] = "5m",
     history: Annotated[int, Parameter(help="Revisions of which the past can be rebuilt, compacted or not.")] = 0,
+    audit_log: AuditLogOption = None,
     port: Annotated[int, Parameter(help="Port of the simulator's REST API and start page.")] = 1212,
     apiserver_port: Annotated[int, Parameter(help="Port of the Kubernetes API.")] = 3131,
     name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
@@ -83,7 +84,7 @@ def up(
         bound_socket(apiserver_port, "--apiserver-port") as api,
         bound_socket(port, "--port") as simulator,
     ):
-        uvloop.run(_serve(settings, home, Sockets(api, simulator), data_dir))
+        uvloop.run(_serve(settings, home, Sockets(api, simulator), Files(data_dir, audit_log)))
     return 0
 
 
@@ -128,8 +129,16 @@ class Sockets:
     simulator: socket.socket
 
 
-async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, data_dir: Path | None) -> None:
-    served = ServedCluster(settings, home, sockets.api, data_dir)
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where a cluster writes besides its own folder."""
+
+    data_dir: Path | None
+    audit_log: Path | None
+
+
+async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, files: Files) -> None:
+    served = ServedCluster(settings, home, sockets.api, files.data_dir, files.audit_log)
     try:
         await served.start()
         await served.serve(SimulatorApp(served.cluster.log, served.token, status=served.status), sockets.simulator)
@@ -140,7 +149,7 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, data_d
         home.write_cluster({**addresses, "pid": os.getpid()})
         for warning in served.cluster.warnings:
             print(f"warning: {warning}", file=sys.stderr, flush=True)
-        print("\n".join(_greeting(home, addresses, served.cluster, data_dir)), flush=True)
+        print("\n".join(_greeting(home, addresses, served.cluster, files.data_dir)), flush=True)
         await served.until_stopped()
     finally:
         await served.stop()

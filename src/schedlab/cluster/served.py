@@ -21,6 +21,7 @@ from typing import Any, Final
 from schedlab.apimachinery.errors import StatusError
 from schedlab.apimachinery.time import format_time
 from schedlab.apiserver.app import APIServer, Settings
+from schedlab.apiserver.audit import AuditLog
 from schedlab.apiserver.authentication import Authenticator, UserInfo
 from schedlab.apiserver.certificates import ensure_certificates, ensure_signing_key
 from schedlab.apiserver.durability import settle
@@ -46,19 +47,27 @@ _SWITCH_S: Final = 0.001
 class ServedAPI:
     """An API on the wall clock, served on a bound socket; everything runs in the loop that starts it.
 
-    It is kept in `data_dir`, if there is one.
+    It is kept in `data_dir`, if there is one; `audit_log` is a file for what is asked of it.
     """
 
-    def __init__(self, settings: APISettings, home: Home, bound: socket.socket, data_dir: Path | None = None) -> None:
+    def __init__(
+        self,
+        settings: APISettings,
+        home: Home,
+        bound: socket.socket,
+        data_dir: Path | None = None,
+        audit_log: Path | None = None,
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._lost: asyncio.Future[None] = self._loop.create_future()
         self._backend: SQLiteBackend | None = None
+        self._clock = WallClock()
+        self._audit = None if audit_log is None else AuditLog.open(audit_log, self._clock)
         if data_dir is not None:
             self._backend = SQLiteBackend(data_dir, post=self._post, on_broken=self._storage_lost)
             # The writer's thread asks for the interpreter twice per batch and would wait 5 ms each time.
             sys.setswitchinterval(_SWITCH_S)
         self._data_dir = data_dir
-        self._clock = WallClock()
         self._started_ns = self._clock.now_ns()
         self._caller = HTTPCaller()
         self._home = home
@@ -80,6 +89,7 @@ class ServedAPI:
             # Only these names lead here: a page whose own name was made to point at this machine gets nothing.
             Settings(address=self.address, hosts=LOOPBACK_NAMES),
             signing_key=ensure_signing_key(home.pki),
+            audit=self._audit,
         )
         self._servers = [RunningServer(server, bound, certificates)]
         self._driver = LiveDriver(self.api.engine, self._clock)
@@ -125,6 +135,8 @@ class ServedAPI:
         self._driver.stop()
         await asyncio.gather(*(server.stop() for server in self._servers))
         self._caller.close()
+        if self._audit is not None:
+            self._audit.close()
         if self._backend is not None:
             self._backend.close()
 
@@ -155,9 +167,14 @@ class ServedCluster(ServedAPI):
     cluster: Cluster
 
     def __init__(
-        self, settings: ClusterSettings, home: Home, bound: socket.socket, data_dir: Path | None = None
+        self,
+        settings: ClusterSettings,
+        home: Home,
+        bound: socket.socket,
+        data_dir: Path | None = None,
+        audit_log: Path | None = None,
     ) -> None:
-        super().__init__(settings, home, bound, data_dir)
+        super().__init__(settings, home, bound, data_dir, audit_log)
 
     def _make(self, settings: APISettings) -> API:
         assert isinstance(settings, ClusterSettings)
