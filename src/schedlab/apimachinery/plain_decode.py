@@ -7,11 +7,11 @@ and `strict` looks at the whole value again, the long way.
 Mirrors: nothing; what comes out is what `strict` makes of the same value.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final, TypeAlias
 
-from schedlab.apimachinery.json_reader import JSONValue
+from schedlab.apimachinery.json_reader import JSONValue, Repeated
 from schedlab.apimachinery.scalars import (
     INTEGER_LIMITS,
     base64_error,
@@ -35,9 +35,36 @@ def decode_object(value: JSONValue, type: Struct) -> dict[str, Any]:
     return made
 
 
-def decode_field(item: JSONValue, field: Field) -> Any:
-    """Bring the value of a field into canonical form, None when it is left out or null; raises Unusual."""
-    return _field(field)(item)
+def decode_changed(value: JSONValue, type: Struct, known: Mapping[str, Any], depth: int = 2) -> dict[str, Any]:
+    """Bring an object into canonical form that was made from the object `known`, which is in it; raises Unusual.
+
+    What is the very same value in both is taken over as it is; above the given depth it is copied, so that changing one
+    of the two objects there does not change the other.
+    """
+    if not known:
+        return decode_object(value, type)
+    if value.__class__ is Repeated or not isinstance(value, dict):
+        raise Unusual
+    out: dict[str, Any] = {}
+    for key, item in value.items():
+        field, before = type.fields.get(key), known.get(key)
+        if field is None:
+            raise Unusual
+        inner = field.type
+        if item is before and item is not None:
+            out[key] = dict(item) if depth > 1 and isinstance(item, dict) else item
+            continue
+        if depth > 1 and isinstance(inner, Struct) and isinstance(before, dict) and isinstance(item, dict):
+            made: Any = decode_changed(item, inner, before, depth - 1)
+            made = made if made or not field.drops_empty or field.always_written else None
+        else:
+            made = _field(field)(item)
+        if made is not None or field.always_written:
+            out[key] = made
+    for field in type.always_written:
+        if field.name not in out:
+            out[field.name] = field.empty()
+    return out
 
 
 # --- objects and lists ----------------------------------------------------------------------------------------------
@@ -72,6 +99,7 @@ def _struct(type: Struct) -> Make:
     return make
 
 
+@cache
 def _field(field: Field) -> Make:
     value = _value(field.type)
     drops = field.drops_empty and not field.always_written

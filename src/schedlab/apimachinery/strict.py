@@ -55,25 +55,25 @@ def decode(value: JSONValue, type: Struct, known: Mapping[str, Any] | None = Non
     if type.decoder is not None:
         made_by_type: Decoded = type.decoder(value)
         return made_by_type
-    walk = _Walk()
-    if known is None:
-        try:
-            return Decoded(plain_decode.decode_object(value, type))
-        except plain_decode.Unusual:
-            made = walk.struct(value, type)
-    else:
-        made = walk.changed_struct(value, type, known, depth=2)
+    try:
+        return Decoded(plain_decode.decode_changed(value, type, known or {}))
+    except plain_decode.Unusual:
+        walk = _Walk()
+    made = walk.struct(value, type)
     if walk.first_error is not None:
         raise DecodeError(walk.first_error)
     return Decoded(made, list(walk.strict_errors))
 
 
-def restore(value: dict[str, JSONValue], type: Struct) -> Decoded:
+def restore(value: dict[str, JSONValue], type: Struct, known: Mapping[str, Any] | None = None) -> Decoded:
     """Like `decode`, for an object that was made from a stored one by a patch; raises DecodeError."""
     if type.decoder is not None:
         made_by_type: Decoded = type.decoder(value)
         return made_by_type
-    walk = _Restoration()
+    try:
+        return Decoded(plain_decode.decode_changed(value, type, known or {}))
+    except plain_decode.Unusual:
+        walk = _Restoration()
     made = walk.struct(value, type)
     return Decoded(made, sorted(walk.strict_errors))
 
@@ -227,37 +227,6 @@ class _Walk:
             if field.name not in out:
                 out[field.name] = field.empty()
         return out
-
-    def changed_struct(self, value: JSONValue, type: Struct, known: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        """Decode an object of which parts are known to be in canonical form, down to some depth."""
-        if value.__class__ is Repeated or not isinstance(value, dict):
-            return self.struct(value, type)
-        out: dict[str, Any] = {}
-        for key, item in value.items():
-            field, before = type.fields.get(key), known.get(key)
-            if field is None:
-                self._strict("unknown field", key)
-            elif item is before and item is not None:
-                out[key] = dict(item) if depth > 1 and isinstance(item, dict) else item
-            else:
-                made = self._changed_field(item, before, field, type, depth)
-                if made is not None or field.always_written:
-                    out[key] = made
-        for field in type.always_written:
-            if field.name not in out:
-                out[field.name] = field.empty()
-        return out
-
-    def _changed_field(self, item: JSONValue, before: JSONValue, field: Field, owner: Struct, depth: int) -> Any:
-        if depth < 2 or not (isinstance(before, dict) and isinstance(item, dict) and isinstance(field.type, Struct)):
-            try:
-                return plain_decode.decode_field(item, field)
-            except plain_decode.Unusual:
-                return self._field(item, field, owner)
-        self.path.append(_Step(f".{field.name}"[not self.path :], owner, field))
-        made = self.changed_struct(item, field.type, before, depth - 1)
-        self.path.pop()
-        return None if not made and field.drops_empty and not field.always_written else made
 
     def _pairs(self, value: dict[str, JSONValue], fields: dict[str, Field] | None) -> Any:
         """Items of an object; those of a repeated key are reported, and objects under one key are joined."""

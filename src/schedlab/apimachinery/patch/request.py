@@ -127,9 +127,9 @@ class _Request:
         self._must_be(patch, dict, "map[string]interface {}")
         strict_errors = strict.repeated_fields(patch) if self._checks_fields else []
         patch = strict.joined(patch or {})
-        merged = strategic.apply(orjson.loads(orjson.dumps(self.live)), patch, self.schema)
+        merged = strategic.apply(_own_copy(self.live, patch), patch, self.schema)
         try:
-            restored = strict.restore(merged, self.schema)
+            restored = strict.restore(merged, self.schema, self.live)
         except strict.DecodeError as error:
             raise self._invalid(gojson.sprint(patch), str(error)) from None
         strict_errors += restored.strict_errors
@@ -187,3 +187,17 @@ def _operation_list() -> List:
 
 
 _OPERATIONS: Final = _operation_list()
+
+
+def _own_copy(live: Mapping[str, Any], patch: Mapping[str, JSONValue]) -> dict[str, Any]:
+    """Copy what a strategic merge patch may change of an object; the rest is shared with it."""
+    copied = dict(live)
+    for key, change in patch.items():
+        # A directive such as `$setElementOrder/containers` is about the field behind its slash.
+        name = key.rpartition("/")[2] if key.startswith("$") else key
+        present = copied.get(name)
+        if isinstance(present, dict) and isinstance(change, dict):
+            copied[name] = _own_copy(present, change)
+        elif isinstance(present, (dict, list)):
+            copied[name] = orjson.loads(orjson.dumps(present))
+    return copied

@@ -190,3 +190,34 @@ def test_results_that_do_not_fit_the_type_are_invalid(kind: PatchType, body: Any
         patch(kind, body)
 
     assert caught.value.message.endswith(f": {problem}")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"spec": {"containers": [{"name": "a", "image": "new"}]}},
+        {"spec": {"$setElementOrder/containers": [{"name": "b"}, {"name": "a"}]}},
+        {"spec": {"containers": [{"$patch": "delete", "name": "a"}]}},
+        {"metadata": {"$deleteFromPrimitiveList/finalizers": ["x/y"]}},
+        {"metadata": {"labels": {"$patch": "replace", "c": "d"}}},
+        {"metadata": {"labels": {"$retainKeys": ["a"], "a": "3"}}},
+    ],
+    ids=str,
+)
+def test_a_strategic_patch_leaves_the_stored_object_alone(body: dict[str, Any]) -> None:
+    containers = [{"name": name, "image": "i", "resources": {}} for name in "ab"]
+    live = {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {"name": "p", "labels": {"a": "1", "b": "2"}, "finalizers": ["x/y", "x/z"]},
+        "spec": {"containers": containers, "nodeSelector": {"k": "v"}},
+        "status": {"phase": "Running"},
+    }
+    pod = GroupVersionKind("", "v1", "Pod")
+    before = json.dumps(live)
+
+    got = request.apply(live, "strategic", json.dumps(body).encode(), pod, schema.schema_for(*pod))
+
+    assert json.dumps(live) == before
+    assert got.object != live
+    assert got.object["spec"]["nodeSelector"] is live["spec"]["nodeSelector"]  # type: ignore[index]
