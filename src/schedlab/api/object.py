@@ -80,7 +80,7 @@ class StoredObject:
             header(obj["kind"], obj["apiVersion"]),
             # A leading comma in place of the brace, so that every segment can follow another one.
             b"," + orjson.dumps(metadata)[1:-1] if metadata else b"",
-            _share(orjson.dumps(managed_fields)) if managed_fields else b"",
+            _encoded(managed_fields) if managed_fields else b"",
             b"}" if body == b"{}" else b"," + body[1:],
         )
         identity = (resource, metadata.get("namespace", ""), metadata.get("name", ""), metadata.get("uid", ""))
@@ -262,8 +262,14 @@ def _decoded(managed_fields: bytes) -> list[Object]:
     return found
 
 
-def _share(encoded: bytes) -> bytes:
-    """Return an equal byte string that is in use already, if it was seen lately."""
-    if len(_shared) >= _SHARED_MAX:
-        _shared.clear()
-    return _shared.setdefault(encoded, encoded)
+def _encoded(managed_fields: list[Object]) -> bytes:
+    """Encode managedFields; equal ones share their bytes, and what they decode to."""
+    encoded = orjson.dumps(managed_fields)
+    found = _shared.get(encoded)
+    if found is None:
+        if len(_shared) >= _SHARED_MAX:
+            _shared.clear()
+            _decoded_fields.clear()
+        found = _shared[encoded] = encoded
+        _decoded_fields[encoded] = managed_fields
+    return found

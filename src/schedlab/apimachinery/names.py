@@ -367,9 +367,16 @@ def validate_label_name(key: str, path: FieldLike) -> ErrorList:
     return [field.invalid(path, key, message, origin) for message in check_qualified_name(key)]
 
 
+@lru_cache(maxsize=4096)
+def _is_label(key: str, value: str) -> bool:
+    return _is_qualified_name(key) and not check_label_value(value)
+
+
 def validate_labels(labels: Mapping[str, str] | None, path: FieldLike) -> ErrorList:
     errors: ErrorList = []
     for key, value in (labels or {}).items():
+        if _is_label(key, value):
+            continue
         errors.extend(validate_label_name(key, path))
         messages = check_label_value(value)
         errors.extend(field.invalid(path, value, message, "format=k8s-label-value") for message in messages)

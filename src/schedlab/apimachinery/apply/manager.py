@@ -238,6 +238,7 @@ class FieldManager:
 
     def _finished(self, obj: dict[str, Any], managed: Managed) -> dict[str, Any]:
         entries = managed_fields.write(managed)
+        self._updater.note(managed.owned)
         if entries:
             obj["metadata"] = {**(obj.get("metadata") or {}), "managedFields": entries}
         return strict.as_stored(obj, self.type)

@@ -67,6 +67,12 @@ class Updater:
             owners.pop(manager, None)
         return owners
 
+    def note(self, owners: Owners) -> None:
+        """Remember that these sets follow the type: they were made by it."""
+        for owned in owners.values():
+            if owned.api_version == self.api_version:
+                _note_reconciled(owned.fields, self.type, owned.fields)
+
     def created(self, obj: JSONObject) -> FieldSet:
         """Say what the creator of an object owns; raises TypedError."""
         return fieldset.recursive_difference(created_paths(obj, self.type), self._ignored(self.api_version))
@@ -196,11 +202,17 @@ _RECONCILED_MAX: Final = 4096
 
 def _reconciled_fields(fields: FieldSet, type: Struct) -> FieldSet:
     known = _reconciled.get((id(fields), id(type)))
-    if known is None or known[0] is not fields or known[1] is not type:
-        if len(_reconciled) >= _RECONCILED_MAX:
-            _reconciled.clear()
-        known = _reconciled[id(fields), id(type)] = fields, type, typed.reconcile(fields, type)
-    return known[2]
+    if known is not None and known[0] is fields and known[1] is type:
+        return known[2]
+    found = typed.reconcile(fields, type)
+    _note_reconciled(fields, type, found)
+    return found
+
+
+def _note_reconciled(fields: FieldSet, type: Struct, found: FieldSet) -> None:
+    if len(_reconciled) >= _RECONCILED_MAX:
+        _reconciled.clear()
+    _reconciled[id(fields), id(type)] = fields, type, found
 
 
 def _named(versioned: Versioned) -> FieldSet:
