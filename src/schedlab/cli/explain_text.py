@@ -49,10 +49,15 @@ def _filter_table(explanation: Mapping[str, Any], *, wide: bool) -> str:
         return ""
     short = _abbreviations(plugins)
     rows = [["NODE", *(short[plugin] for plugin in plugins), "VERDICT"]]
+    # What was looked at first: on a big cluster most nodes are not visited.
+    nodes = sorted(
+        nodes, key=lambda entry: (entry["node"] != explanation["selected"], entry["verdict"] == "notVisited")
+    )
+    nodes = nodes if len(nodes) > _NODES_SHOWN else explanation["nodes"]
     shown = nodes if wide else nodes[:_NODES_SHOWN]
     for entry in shown:
         marks = [_mark(entry["plugins"].get(plugin)) for plugin in plugins]
-        rows.append([entry["node"], *marks, _verdict(entry)])
+        rows.append([entry["node"], *marks, _verdict(entry, nominated=explanation["nominatedFirst"])])
     legend = ", ".join(f"{short[plugin]} {plugin}" for plugin in plugins)
     skipped = [plugin for plugin, verdict in explanation["preFilter"].items() if verdict["code"] == "Skip"]
     lines = ["Filter (ok passed, NO failed, - not asked)", *_columns(rows), *_more(nodes, shown), f"  {legend}"]
@@ -67,7 +72,7 @@ def _mark(verdict: str | None) -> str:
     return "ok" if verdict == "passed" else "NO"
 
 
-def _verdict(entry: Mapping[str, Any]) -> str:
+def _verdict(entry: Mapping[str, Any], *, nominated: bool) -> str:
     if entry["verdict"] == "passed":
         return "fits"
     if entry["verdict"] == "failed":
@@ -75,7 +80,7 @@ def _verdict(entry: Mapping[str, Any]) -> str:
         return "; ".join(reasons)
     if entry["verdict"] == "excluded":
         return "left out before filtering"
-    return "not visited, enough nodes were found"
+    return "not visited, the nominated node was tried first" if nominated else "not visited, enough nodes were found"
 
 
 def _score_table(explanation: Mapping[str, Any], *, wide: bool) -> str:

@@ -37,6 +37,7 @@ def explain(story: PodStory, number: int | None = None) -> dict[str, Any]:
         "message": cycle.failure_message,
         "selected": cycle.selected,
         "runnerUp": _runner_up(cycle),
+        "nominatedFirst": _nominated(cycle),
         "nodes": _nodes(cycle),
         "preFilter": {name: _verdict(status) for name, status in cycle.pre_filter.items()},
         "postFilter": {name: _verdict(status) for name, (status, _, _) in cycle.post_filter.items()},
@@ -68,6 +69,8 @@ def _answer(cycle: CycleRecord, attempt: Attempt) -> str:
         return f"Not scheduled: {cycle.failure_message}"
     if attempt.binding is not None and attempt.binding.error:
         return f"Chosen {cycle.selected}, but the binding failed: {attempt.binding.error}"
+    if _nominated(cycle):
+        return f"Scheduled on {cycle.selected}, the node it was nominated to, which is tried before all others."
     if cycle.score is None:
         return f"Scheduled on {cycle.selected}, the only node that fits."
     runner_up = _runner_up(cycle)
@@ -81,6 +84,12 @@ def _answer(cycle: CycleRecord, attempt: Attempt) -> str:
         f"Scheduled on {cycle.selected} with {total} points, "
         f"{runner_up['margin']} ahead of {runner_up['node']} ({runner_up['total']})."
     )
+
+
+def _nominated(cycle: CycleRecord) -> bool:
+    """Whether the search ended with the nodes that are tried first: nominated, or proposed by an equal pod."""
+    record = cycle.filter
+    return record is not None and 0 < record.nominated_first == len(record.visited)
 
 
 def _runner_up(cycle: CycleRecord) -> dict[str, Any] | None:
@@ -104,15 +113,20 @@ def _runner_up(cycle: CycleRecord) -> dict[str, Any] | None:
 
 
 def _nodes(cycle: CycleRecord) -> list[dict[str, Any]]:
-    """One entry per node of the cluster, in the scheduler's order; nodes not visited say so."""
+    """One entry per node of the cluster, in the scheduler's order; nodes not visited say so.
+
+    In full mode every filter has judged every node, visited or not; what turned a visited node down in the search
+    (nominated pods counted in) goes before what the filter says of it alone.
+    """
     visited = _visited(cycle)
     scores = _scores(cycle)
     left_out = None if cycle.pre_filter_result is None else frozenset(cycle.pre_filter_result)
     out = []
     for row, name in enumerate(cycle.node_names):
-        entry: dict[str, Any] = {"node": name, "verdict": "notVisited", "plugins": {}}
+        entry: dict[str, Any] = {"node": name, "verdict": "notVisited", "plugins": _full_verdicts(cycle.filter, row)}
         if row in visited:
-            entry |= visited[row]
+            found = visited[row]
+            entry |= {**found, "plugins": {**entry["plugins"], **found["plugins"]}}
         elif left_out is not None and name not in left_out:
             entry["verdict"] = "excluded"
         if row in scores:
@@ -128,14 +142,27 @@ def _visited(cycle: CycleRecord) -> dict[int, dict[str, Any]]:
     out = {}
     for index, row in enumerate(record.visited.tolist()):
         failed = int(record.failed_plugin[index])
-        plugins = _all_verdicts(record, index) if record.full_code is not None else _first_failure(record, index)
-        entry: dict[str, Any] = {"verdict": _PASSED_TEXT if failed == PASSED else "failed", "plugins": plugins}
+        entry: dict[str, Any] = {
+            "verdict": _PASSED_TEXT if failed == PASSED else "failed",
+            "plugins": _first_failure(record, index),
+        }
         if failed != PASSED:
             entry["failedPlugin"] = record.plugins[failed]
             entry["reasons"] = list(REASONS.texts(int(record.reason[index])))
             entry["code"] = Code(int(record.code[index])).text
         out[row] = entry
     return out
+
+
+def _full_verdicts(record: FilterRecord | None, row: int) -> dict[str, str]:
+    if record is None or record.full_code is None or record.full_reason is None:
+        return {}
+    return {
+        plugin: ", ".join(REASONS.texts(int(record.full_reason[number, row])))
+        if record.full_code[number, row]
+        else _PASSED_TEXT
+        for number, plugin in enumerate(record.plugins)
+    }
 
 
 def _first_failure(record: FilterRecord, index: int) -> dict[str, str]:
@@ -145,17 +172,6 @@ def _first_failure(record: FilterRecord, index: int) -> dict[str, str]:
     verdicts = dict.fromkeys(record.plugins[:failed], _PASSED_TEXT)
     verdicts[record.plugins[failed]] = ", ".join(REASONS.texts(int(record.reason[index])))
     return verdicts
-
-
-def _all_verdicts(record: FilterRecord, index: int) -> dict[str, str]:
-    assert record.full_code is not None
-    assert record.full_reason is not None
-    return {
-        plugin: ", ".join(REASONS.texts(int(record.full_reason[number, index])))
-        if record.full_code[number, index]
-        else _PASSED_TEXT
-        for number, plugin in enumerate(record.plugins)
-    }
 
 
 def _scores(cycle: CycleRecord) -> dict[int, dict[str, Any]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from schedlab.decisions.explain import explain, reason_groups
 from schedlab.decisions.log import DecisionLog, PodStory
 from schedlab.scheduler.framework.record import CycleRecord
+from schedlab.scheduler.framework.status import REASONS
 from tests.unit.decisions import records
 
 
@@ -80,3 +82,47 @@ def test_tie_is_said() -> None:
     tied.score.total[:] = 370
 
     assert explain(_story(tied))["answer"] == "Scheduled on c: 2 nodes share the best score of 370."
+
+
+def test_verdicts_of_every_filter_belong_to_the_node_not_to_the_order_of_the_search() -> None:
+    """The search may begin anywhere; the full tables have one column per node of the cluster."""
+    cycle = records.scheduled()
+    assert cycle.filter is not None
+    cycle.filter.visited = np.array([2, 1, 0], np.int32)
+    no_cpu = REASONS.id_of((records.NO_CPU,))
+    cycle.filter.full_code = np.array([[0, 0, 0, 2], [0, 2, 0, 0]], np.uint8)
+    cycle.filter.full_reason = np.array([[0, 0, 0, no_cpu], [0, no_cpu, 0, 0]], np.int32)
+
+    nodes = {entry["node"]: entry["plugins"] for entry in explain(_story(cycle))["nodes"]}
+
+    passed = {"TaintToleration": "passed", "NodeResourcesFit": "passed"}
+    assert nodes == {
+        "a": passed,
+        "b": {**passed, "NodeResourcesFit": records.NO_CPU},
+        "c": passed,
+        "d": {**passed, "TaintToleration": records.NO_CPU},
+    }
+
+
+def test_what_the_search_said_of_a_node_goes_before_what_a_filter_says_of_it_alone() -> None:
+    """With nominated pods counted in a node may be turned down that would fit without them."""
+    cycle = records.scheduled()
+    assert cycle.filter is not None
+    cycle.filter.full_code = np.zeros((2, 4), np.uint8)
+    cycle.filter.full_reason = np.zeros((2, 4), np.int32)
+
+    nodes = {entry["node"]: entry for entry in explain(_story(cycle))["nodes"]}
+
+    assert nodes["b"]["verdict"] == "failed"
+    assert nodes["b"]["plugins"]["NodeResourcesFit"] == records.NO_CPU
+
+
+def test_nominated_node_is_named_as_such() -> None:
+    cycle = records.scheduled(score=None)
+    assert cycle.filter is not None
+    cycle.filter.nominated_first = 3
+
+    explanation = explain(_story(cycle))
+
+    assert explanation["nominatedFirst"] is True
+    assert explanation["answer"].startswith("Scheduled on c, the node it was nominated to")
