@@ -159,6 +159,7 @@ class APIServer:
             discovery = Discovery(Resources(resource.type for resource in served), self._settings.address)
             custom = {one.type: one.openapi for one in served if isinstance(one, CustomResource)}
             self._endpoints = Endpoints(discovery, health, self._metrics, accounts, custom)
+            self._reading.end_stale()
 
         serve()
         registry.on_resources(serve)

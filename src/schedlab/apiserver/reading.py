@@ -32,6 +32,7 @@ from schedlab.apiserver.request import CONNECTION, Request
 from schedlab.apiserver.results import Pieces
 from schedlab.apiserver.routing import Route
 from schedlab.apiserver.watching import EventCache, FormLines, WatchStream, error_line, event_line
+from schedlab.registry.custom.resource import CustomResource
 from schedlab.registry.reads import decode_continue
 from schedlab.registry.registry import Registry
 from schedlab.registry.request import ListOptions
@@ -49,8 +50,15 @@ class ReadHandlers:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._events = EventCache()
-        #: The running watches, so that they can be ended when the server stops.
-        self.streams: dict[WatchStream, None] = {}
+        #: The running watches and what they watch, so that they can be ended.
+        self.streams: dict[WatchStream, Resource] = {}
+
+    def end_stale(self) -> None:
+        """End the watches of custom resources that are served no more, or otherwise than when they began."""
+        served = {id(resource) for resource in self._registry.served}
+        for stream, resource in tuple(self.streams.items()):
+            if isinstance(resource, CustomResource) and id(resource) not in served:
+                stream.end()
 
     # --- get ---------------------------------------------------------------------------------------------------------
 
@@ -114,7 +122,7 @@ class ReadHandlers:
         timeout_s = query.timeout_s or WATCH_S_MIN * (1 + random.random())  # noqa: S311 - spreads reconnections
         shared = self._events.of((form, include))
         watch = _Watch(self._registry, shared, stream, route, _lines(request, route, form))
-        self.streams[stream] = None
+        self.streams[stream] = route.resource
 
         def ended() -> None:
             watch.stop()

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from tests.support.api_server import TOKEN, make_app
-from tests.support.asgi import Call, Response, answer
+from tests.support.asgi import Call, Loop, Response, answer
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 WIDGETS = "/apis/example.com/v1/namespaces/default/widgets"
@@ -129,3 +129,19 @@ def test_openapi_describes_custom_resources(server: Server) -> None:
     assert whole["definitions"]["com.example.v1.Widget"]["x-kubernetes-group-version-kind"] == [
         {"group": "example.com", "kind": "Widget", "version": "v1"}
     ]
+
+
+def test_watch_ends_with_its_definition() -> None:
+    """What was watched is gone, which its watcher learns first; the stream does not stay open for nothing."""
+    made = Server()
+    made.call("POST", DEFINITIONS, DEFINITION)
+    made.call("POST", WIDGETS, WIDGET)
+    headers = {"host": "x", "authorization": f"Bearer {TOKEN}"}
+    with Loop() as loop:
+        stream = loop.open(made.app, Call("GET", WIDGETS, "watch=true&allowWatchBookmarks=true", headers))
+        call = Call("DELETE", f"{DEFINITIONS}/widgets.example.com", headers=headers)
+        assert loop.run(answer(made.app, call)).status == 200
+
+        events = [orjson.loads(line)["type"] for chunk in stream for line in chunk.splitlines()]
+
+    assert (events[0], events[-1]) == ("ADDED", "DELETED")
