@@ -73,6 +73,9 @@ class HTTPProtocol(HttpToolsProtocol):
         self.access_log = False
         self._connection = Connection(transport)
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Stay silent: the answer says what cannot be done here, and no package would change that."""
+
     def data_received(self, data: bytes) -> None:
         """Feed the parser."""
         self._first_data = data

@@ -141,15 +141,17 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, files:
     served = ServedCluster(settings, home, sockets.api, files.data_dir, files.audit_log)
     try:
         await served.start()
-        await served.serve(SimulatorApp(served.cluster.log, served.token, status=served.status), sockets.simulator)
+        cluster = served.cluster
+        app = SimulatorApp(cluster.log, served.token, status=served.status, untried=cluster.why_untried)
+        await served.serve(app, sockets.simulator)
         addresses = {
             "apiserver": f"https://{served.address}",
             "simulator": f"http://{loopback_address(sockets.simulator)}",
         }
         home.write_cluster({**addresses, "pid": os.getpid()})
-        for warning in served.cluster.warnings:
+        for warning in cluster.warnings:
             print(f"warning: {warning}", file=sys.stderr, flush=True)
-        print("\n".join(_greeting(home, addresses, served.cluster, files.data_dir)), flush=True)
+        print("\n".join(_greeting(home, addresses, cluster, files.data_dir)), flush=True)
         await served.until_stopped()
     finally:
         await served.stop()
@@ -167,7 +169,7 @@ def _greeting(home: Home, addresses: Mapping[str, str], cluster: Cluster, data_d
         f"  export KUBECONFIG={home.kubeconfig}",
         "  kubectl apply -f examples/shop",
         "  kubectl get pods -n shop -o wide",
-        "  schedlab explain pod/db-3 -n shop",
+        f"  schedlab explain pod/db-3 -n shop{'' if home.path.name == 'default' else f' --name {home.path.name}'}",
         "",
         f"Ctrl-C stops the simulator; {what_stays}.",
     )

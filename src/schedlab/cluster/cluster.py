@@ -20,11 +20,12 @@ from schedlab.cluster.driver import Caller
 from schedlab.cluster.plugin_registry import enable, registry_for
 from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.node_lifecycle.controller import NodeLifecycleController
-from schedlab.controllers.registry import CONTROLLERS
+from schedlab.controllers.registry import CONTROLLERS, DRIVERS
 from schedlab.controllers.serviceaccount import new_default_account
 from schedlab.decisions.annotations import AnnotationMode, Projection
 from schedlab.decisions.log import DecisionLog
 from schedlab.decisions.projector import AnnotationProjector
+from schedlab.decisions.untried import why_untried
 from schedlab.kernel.clock import Clock
 from schedlab.kernel.randomness import RandomSource
 from schedlab.kubelet.heartbeats import Heartbeats
@@ -84,6 +85,11 @@ class Cluster(API):
         self.registry.overlay("leases.coordination.k8s.io", Overlay(heartbeats.lease))
         self.registry.overlay("nodes", Overlay(heartbeats.node))
         self._add_parts(random.split("controllers"), root_ca)
+
+    def why_untried(self, namespace: str, name: str) -> str:
+        """Say why no attempt to schedule the pod is recorded."""
+        pod = self.informers.lister("pods").get(name, namespace)
+        return why_untried(f"{namespace}/{name}", pod, tuple(self.scheduler.profiles))
 
     def _new_scheduler(self, random: RandomSource) -> Scheduler:
         settings = self.settings
@@ -145,6 +151,8 @@ class Cluster(API):
         controller_manager = self.client("kube-controller-manager")
         for name, make in CONTROLLERS.items():
             self.engine.add(make(context), controller_manager, first=name == NodeLifecycleController.name)
+        for name, make in DRIVERS.items():
+            self.engine.add(make(context), self.client(name))
         self.registry.provide_accounts(lambda namespace: controller_manager.submit(new_default_account(namespace)))
         self.engine.add(projector, self.client("kube-scheduler-simulator"))
 

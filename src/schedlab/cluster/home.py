@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from schedlab.apimachinery.names import check_dns1123_label
 from schedlab.apiserver.certificates import write_private
 from schedlab.backends import FolderLock
 from schedlab.kernel.errors import SchedlabError
@@ -44,6 +45,11 @@ class Home:
     @classmethod
     def of(cls, name: str) -> Home:
         """Return the folder of the cluster `name`; it need not exist yet."""
+        wrong = check_dns1123_label(name)
+        if wrong:
+            raise SchedlabError(
+                f"{name!r} cannot name a cluster: {wrong[0]}", location="--name", hint="choose a name such as lab-1"
+            )
         return cls(state_root() / name)
 
     def prepare(self) -> None:

@@ -59,7 +59,9 @@ class SimulatorApp:
         hosts: frozenset[str] = LOOPBACK_NAMES,
         *,
         status: Callable[[], Mapping[str, Any]] = dict,
+        untried: Callable[[str, str], str] | None = None,
     ) -> None:
+        self._untried = untried
         self._status = status
         self._log = log
         self._token = token.encode()
@@ -100,7 +102,7 @@ class SimulatorApp:
         if path == "/healthz":
             return Answer(200, b"ok", "text/plain; charset=UTF-8")
         if not self._authorized(headers):
-            return _message(401, "a bearer token is needed; `schedlab up` prints where it is kept")
+            return _message(401, "a bearer token is needed; it is kept in the file `token` beside the kubeconfig")
         if path == STATUS_PATH:
             return Answer(200, orjson.dumps(self._status()) + b"\n")
         if path.startswith(DECISIONS_PATH):
@@ -126,7 +128,8 @@ class SimulatorApp:
             return _message(400, f"attempt: {wanted!r} is not a number")
         story = self._log.find(*parts)
         if story is None:
-            return _message(404, f"no attempt to schedule pod {parts[0]}/{parts[1]} is recorded")
+            recorded = f"no attempt to schedule pod {parts[0]}/{parts[1]} is recorded"
+            return _message(404, recorded if self._untried is None else self._untried(parts[0], parts[1]))
         try:
             explanation = explain(story, int(wanted) if wanted else None)
         except LookupError as error:

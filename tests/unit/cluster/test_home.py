@@ -76,3 +76,11 @@ def test_damaged_facts_say_where(home: Home) -> None:
         home.read_cluster()
 
     assert caught.value.location.endswith("cluster.json")
+
+
+@pytest.mark.parametrize("name", ["", "../x", "A b", "a/b", ".", "-a", "a" * 64])
+def test_name_that_is_no_label_is_refused(name: str) -> None:
+    with pytest.raises(SchedlabError, match="cannot name a cluster") as caught:
+        Home.of(name)
+
+    assert caught.value.location == "--name"
