@@ -5,8 +5,8 @@
     informers.on_change("pods", handler)       ADDED for all that is there, then every change; the cache knows it first
 
 Mirrors: shared informers of staging/src/k8s.io/client-go/tools/cache (v1.36).
-Differs: handlers are called at once and in the order in which they came; no resync; a resource that the server does not
-serve has no objects.
+Differs: handlers are called at once and in the order in which they came; no resync; a change of nothing but the revision
+is not told; a resource that the server does not serve has no objects.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from schedlab.api.object import StoredObject, WatchEvent
+from schedlab.api.object import EventType, StoredObject, WatchEvent
 from schedlab.apimachinery.errors import NotFound
 from schedlab.client.protocol import Client, Watch
 
@@ -33,7 +33,9 @@ class Informer:
         self._objects: dict[tuple[str, str], StoredObject] = {}
         self._of_namespace: dict[str, dict[str, StoredObject]] = {}
         self._indexes: dict[str, tuple[KeyOf, Groups]] = {}
-        self._handlers: list[Handler] = []
+        #: What each index keeps an object by, in the order of the indexes.
+        self._values: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._handlers: tuple[Handler, ...] = ()
         self._watch: Watch | None = None
         self._start(client)
 
@@ -76,7 +78,9 @@ class Informer:
         groups: Groups = {}
         self._indexes[name] = key_of, groups
         for key, obj in self._objects.items():
-            if value := key_of(obj):
+            value = key_of(obj)
+            self._values[key] = (*self._values[key], value)
+            if value:
                 groups.setdefault(value, {})[key] = obj
 
     def indexed(self, name: str, value: str) -> Iterable[StoredObject]:
@@ -89,7 +93,7 @@ class Informer:
         """Tell `handler` what is there, then of every change."""
         for obj in self.all_stored():
             handler(WatchEvent("ADDED", obj))
-        self._handlers.append(handler)
+        self._handlers = (*self._handlers, handler)
 
     def stop(self) -> None:
         """Follow no more changes."""
@@ -105,28 +109,43 @@ class Informer:
                 return
             self._drop(obj)
             told = WatchEvent("DELETED", obj, known)
+        elif known is not None and obj.same_content(known):
+            self._renew(obj)
+            return
         else:
             self._put(obj)
-            told = WatchEvent("ADDED" if known is None else "MODIFIED", obj, known)
-        for handler in tuple(self._handlers):
+            kind: EventType = "ADDED" if known is None else "MODIFIED"
+            told = event if event.previous is known and event.type == kind else WatchEvent(kind, obj, known)
+        for handler in self._handlers:
             handler(told)
 
     def _put(self, obj: StoredObject) -> None:
         key = obj.namespace, obj.name
-        for key_of, groups in self._indexes.values():
-            known = self._objects.get(key)
-            old, value = key_of(known) if known is not None else "", key_of(obj)
-            if old and old != value:
-                _remove(groups, old, key)
+        before, values = self._values.get(key, ()), []
+        for place, (key_of, groups) in enumerate(self._indexes.values()):
+            value = key_of(obj)
+            values.append(value)
+            if before and before[place] and before[place] != value:
+                _remove(groups, before[place], key)
             if value:
                 groups.setdefault(value, {})[key] = obj
+        self._values[key] = tuple(values)
         self._objects[key] = obj
         self._of_namespace.setdefault(obj.namespace, {})[obj.name] = obj
 
+    def _renew(self, obj: StoredObject) -> None:
+        """Take over an object of which only the revision is new: that changes nothing for anybody who listens."""
+        key = obj.namespace, obj.name
+        for value, (_, groups) in zip(self._values[key], self._indexes.values(), strict=True):
+            if value:
+                groups[value][key] = obj
+        self._objects[key] = obj
+        self._of_namespace[obj.namespace][obj.name] = obj
+
     def _drop(self, obj: StoredObject) -> None:
         key = obj.namespace, obj.name
-        for key_of, groups in self._indexes.values():
-            if value := key_of(self._objects[key]):
+        for value, (_, groups) in zip(self._values.pop(key), self._indexes.values(), strict=True):
+            if value:
                 _remove(groups, value, key)
         del self._objects[key]
         siblings = self._of_namespace[obj.namespace]

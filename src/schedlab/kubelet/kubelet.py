@@ -161,8 +161,6 @@ class Kubelet:
     # --- pods ---------------------------------------------------------------------------------------------------------
 
     def _on_pod(self, event: WatchEvent) -> None:
-        if event.previous is not None and event.type == "MODIFIED" and event.object.same_content(event.previous):
-            return  # only its revision is new
         pod: Pod = event.object.view
         node_name = pod.spec.node_name
         if not node_name:

@@ -101,8 +101,6 @@ class EventHandlers:
         if self._holding:
             self._held.append(event)
             return
-        if event.previous is not None and event.type == "MODIFIED" and event.object.same_content(event.previous):
-            return  # only its revision is new
         resource = event.object.resource
         before, after = _states(event)
         if resource == PODS:

@@ -135,3 +135,22 @@ def test_stopped_informers_stand_still(client: InProcessClient) -> None:
     submit(client, "create", POD)
 
     assert pods.list() == []
+
+
+def test_a_change_of_nothing_but_the_revision_is_taken_over_but_not_told(client: InProcessClient) -> None:
+    registry = client._registry
+    informers = Informers(client)
+    pods = informers.lister("pods")
+    pods.add_index("name", lambda obj: obj.name)
+    submit(client, "create", POD)
+    seen: list[WatchEvent] = []
+    informers.on_change("pods", seen.append)
+    seen.clear()
+
+    registry.touch("pods", "p", "default")
+
+    stored = pods.stored("p", "default")
+    assert seen == []
+    assert stored is not None
+    assert stored.revision == registry.revision
+    assert tuple(pods.indexed("name", "p")) == (stored,) == tuple(pods.all_stored("default"))
