@@ -81,7 +81,9 @@ def _validate_spec(
     if len(types) > len(_TYPES):
         errors.append(field.invalid(path, types, "may not specify more than two policyTypes"))
         return errors
-    return errors + [field.not_supported(path.index(i), kind, _TYPES) for i, kind in enumerate(types) if kind not in _TYPES]
+    return errors + [
+        field.not_supported(path.index(i), kind, _TYPES) for i, kind in enumerate(types) if kind not in _TYPES
+    ]
 
 
 def _validate_port(port: Mapping[str, Any], path: Path) -> ErrorList:

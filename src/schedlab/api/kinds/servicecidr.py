@@ -48,7 +48,9 @@ def _validate_spec(spec: Object) -> ErrorList:
     if not cidrs:
         return [field.required(_CIDRS, "at least one CIDR required")]
     if len(cidrs) > 2:
-        return [field.invalid(_CIDRS, internal_text("networking.ServiceCIDRSpec", spec), "may only hold up to 2 values")]
+        return [
+            field.invalid(_CIDRS, internal_text("networking.ServiceCIDRSpec", spec), "may only hold up to 2 values")
+        ]
     errors: ErrorList = []
     for i, text in enumerate(cidrs):
         errors += check_cidr(_CIDRS.index(i), text)

@@ -10,7 +10,7 @@ from schedlab.registry.custom.definitions import DEFINITIONS
 from tests.support.registries import new_registry
 
 WIDGETS = "widgets.example.com"
-SPEC = {
+SPEC: dict[str, Any] = {
     "type": "object",
     "properties": {
         "size": {"type": "integer", "minimum": 1, "default": 3},
@@ -18,7 +18,7 @@ SPEC = {
         "mode": {"type": "string"},
     },
 }
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"spec": SPEC, "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
 }

@@ -121,9 +121,7 @@ def _warning_problems(warning: str | None, *, is_deprecated: bool) -> list[str]:
     unprintable = next((i for i, char in enumerate(warning) if not char.isprintable()), None)
     if unprintable is not None:
         place = names.byte_length(warning[:unprintable])
-        problems.append(
-            f"must only contain printable UTF-8 characters; non-printable character found at index {place}"
-        )
+        problems.append(f"must only contain printable UTF-8 characters; non-printable character found at index {place}")
     return problems
 
 
