@@ -14,7 +14,7 @@ from schedlab.client.inprocess import InProcessClient
 from schedlab.client.protocol import Client
 from schedlab.cluster.driver import BatchDriver, Engine
 from schedlab.controllers.framework.controller import ControllerContext
-from schedlab.controllers.registry import CONTROLLERS
+from schedlab.controllers.registry import CONTROLLERS, DRIVERS
 from schedlab.kernel.clock import SECOND_NS, VirtualClock
 from schedlab.kernel.randomness import SeededRandom
 from schedlab.registry import DeleteOptions, Registry, bootstrap
@@ -47,7 +47,7 @@ class ControlPlane:
             root_ca=root_ca,
         )
         engine = Engine()
-        self.parts: dict[str, Part] = {name: CONTROLLERS[name](context) for name in names}
+        self.parts: dict[str, Part] = {name: {**CONTROLLERS, **DRIVERS}[name](context) for name in names}
         for part in self.parts.values():
             engine.add(part, self.client)
         self.driver = BatchDriver(engine, self.clock)

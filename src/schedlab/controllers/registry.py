@@ -21,6 +21,8 @@ from schedlab.controllers.job.controller import JobController
 from schedlab.controllers.namespace import NamespaceController
 from schedlab.controllers.node_lifecycle.controller import NodeLifecycleController
 from schedlab.controllers.node_ttl import NodeTTLController
+from schedlab.controllers.persistentvolume.controller import PersistentVolumeController
+from schedlab.controllers.persistentvolume.provisioner import SimulatedProvisioner
 from schedlab.controllers.podgc import PodGCController
 from schedlab.controllers.pv_protection import PVProtectionController
 from schedlab.controllers.pvc_protection import PVCProtectionController
@@ -30,8 +32,8 @@ from schedlab.controllers.resourcequota import ResourceQuotaController
 from schedlab.controllers.root_ca_cert_publisher import RootCACertPublisher
 from schedlab.controllers.serviceaccount import ServiceAccountController
 from schedlab.controllers.statefulset.controller import StatefulSetController
-from schedlab.controllers.ttlafterfinished import TTLAfterFinishedController
 from schedlab.controllers.taint_eviction import TaintEvictionController
+from schedlab.controllers.ttlafterfinished import TTLAfterFinishedController
 from schedlab.controllers.vac_protection import VACProtectionController
 
 Constructor: TypeAlias = Callable[[ControllerContext], Part]
@@ -62,7 +64,10 @@ CONTROLLERS: Final[Mapping[str, Constructor]] = {
     PodGCController.name: PodGCController,
     ResourceClaimController.name: ResourceClaimController,
     ResourceQuotaController.name: ResourceQuotaController,
+    PersistentVolumeController.name: PersistentVolumeController,
     PVCProtectionController.name: PVCProtectionController,
     PVProtectionController.name: PVProtectionController,
     VACProtectionController.name: VACProtectionController,
 }
+#: What drivers of a real cluster would do; no part of kube-controller-manager.
+DRIVERS: Final[Mapping[str, Constructor]] = {SimulatedProvisioner.name: SimulatedProvisioner}
