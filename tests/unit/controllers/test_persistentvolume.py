@@ -220,3 +220,14 @@ def test_storage_runs_out(plane: ControlPlane) -> None:
     plane.settle()
 
     assert plane.get(CAPACITIES, "k")["capacity"] == "3Gi"
+
+
+def test_provisioners_with_a_slash_in_their_names_are_no_csi_drivers(plane: ControlPlane) -> None:
+    """Their volumes are folders of the node, since no CSI driver may be called so."""
+    make_class(plane, provisioner="rancher.io/local-path")
+    make_claim(plane, storageClassName="s")
+    plane.settle()
+
+    [volume] = plane.all(VOLUMES)
+    assert volume["spec"]["hostPath"]["path"] == f"/var/lib/volumes/{volume['metadata']['name']}"
+    assert phases(plane, CLAIMS) == {"c": "Bound"}

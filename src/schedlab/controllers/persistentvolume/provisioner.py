@@ -48,6 +48,13 @@ _CAPACITIES: Final = "csistoragecapacities.storage.k8s.io"
 _CAPACITY: Final = "schedlab.dev/storage-capacity"
 
 
+def _source(provisioner: str, name: str) -> dict[str, Any]:
+    """Return what a volume is made of: provisioners of old have a slash in their names and are no CSI drivers."""
+    if "/" in provisioner:
+        return {"hostPath": {"path": f"/var/lib/volumes/{name}"}}
+    return {"csi": {"driver": provisioner, "volumeHandle": name}}
+
+
 class SimulatedProvisioner(Controller):
     """Keys are `claim:NAMESPACE/NAME` and `volume:NAME`."""
 
@@ -180,7 +187,7 @@ class SimulatedProvisioner(Controller):
                 "uid": claim.uid,
                 "resourceVersion": str(claim.revision),
             },
-            "csi": {"driver": storage_class.provisioner, "volumeHandle": name},
+            **_source(storage_class.provisioner, name),
             "persistentVolumeReclaimPolicy": fields.get("reclaimPolicy", "Delete"),
             "storageClassName": storage_class.metadata.name,
             "volumeMode": claim.view.spec.volume_mode or "Filesystem",
