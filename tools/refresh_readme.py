@@ -29,6 +29,9 @@ _FILE = re.compile(r"\bfile=(\S+)$")
 _NOT_RUN = "# not run\n"
 _TIMEOUT_S = 60
 
+# Programs print more where these are set, and a reader has them not.
+_OF_CI = ("CI", "BUILD_NUMBER", "PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_CURRENT_TEST")
+
 # What differs from run to run, and what stands for it when two texts are compared.
 _MOMENTARY = (
     (re.compile(r"\bin \d+\.\d+s\b"), "in <duration>"),
@@ -122,7 +125,7 @@ def simulator(programs: Path, *options: str, folder: Path = ROOT) -> Iterator[di
     """A simulator on free ports, and the environment that points commands at it; `programs` holds schedlab, kubectl."""
     with tempfile.TemporaryDirectory(prefix="schedlab-") as home:
         environment = {
-            **os.environ,
+            **{name: value for name, value in os.environ.items() if name not in _OF_CI},
             "PATH": f"{programs}:{os.environ['PATH']}",
             "SCHEDLAB_HOME": home,
             "KUBECONFIG": f"{home}/default/kubeconfig",
