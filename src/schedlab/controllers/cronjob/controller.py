@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, ClassVar, Final
 
 from schedlab.api.object import Object, StoredObject, WatchEvent
@@ -82,7 +83,8 @@ class CronJobController(Controller):
     def _plan_anew(self, stored: StoredObject) -> None:
         """Look at the CronJob when its new schedule is due for the first time, not for times before."""
         try:
-            schedule = _parse(stored.view)
+            spec = stored.view.spec
+            schedule = _parse(spec.schedule, spec.time_zone)
             self.queue.add_after(stored.key, delay_ns(stored.view, schedule, self.clock.now_ns()))
         except (CronError, ScheduleError):
             message = f"unparseable schedule for cronjob: {stored.view.spec.schedule}"
@@ -156,7 +158,7 @@ class CronJobController(Controller):
             message = f"CRON_TZ or TZ used in schedule {quote(spec.schedule)} {_NOT_SUPPORTED}"
             self._warn(draft, "UnsupportedSchedule", message)
         try:
-            return _parse(draft.view)
+            return _parse(spec.schedule, spec.time_zone)
         except CronError as error:
             self._warn(draft, "UnparseableSchedule", f"unparseable schedule: {quote(spec.schedule)} : {error}")
             return None
@@ -271,8 +273,8 @@ class CronJobController(Controller):
         self.events.warning(kinds.CRON_JOB, draft.stored, reason, message)
 
 
-def _parse(view: CronJob) -> Schedule:
-    text, zone = view.spec.schedule, view.spec.time_zone
+@lru_cache(maxsize=1024)
+def _parse(text: str, zone: str | None) -> Schedule:
     if zone is not None and "TZ" not in text and is_time_zone(zone):
         text = f"TZ={zone} {text}"
     return parse_schedule(text)
