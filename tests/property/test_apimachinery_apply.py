@@ -3,7 +3,7 @@
 import copy
 from typing import Any
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from schedlab.apimachinery import schema, strict
@@ -140,9 +140,22 @@ def stored(obj: dict[str, Any]) -> dict[str, Any]:
     return {**obj, "metadata": {**obj["metadata"], "uid": "u"}}
 
 
+def _null_below_list(value: Any, *, below: bool = False) -> bool:
+    if isinstance(value, dict):
+        return any(_null_below_list(each, below=below) for each in value.values())
+    if isinstance(value, list):
+        return any(_null_below_list(each, below=True) for each in value)
+    return below and value is None
+
+
 @given(JSON_OBJECTS, JSON_OBJECTS)
 def test_a_merge_patch_applied_twice_is_applied_once(document: dict[str, Any], patch: dict[str, Any]) -> None:
-    """RFC 7386 patches say what is to be, not what is to change."""
+    """RFC 7386 patches say what is to be, not what is to change.
+
+    Nulls below a list are another matter: as upstream's library does it, they stay where an object stood before and are
+    dropped everywhere else.
+    """
+    assume(not _null_below_list(patch))
     once = merge_patch.apply(document, patch)
 
     assert once == merge_patch.apply(once, patch)
