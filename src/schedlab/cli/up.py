@@ -24,6 +24,7 @@ from schedlab.decisions.annotations import AnnotationMode
 from schedlab.kernel.errors import SchedlabError
 from schedlab.scheduler.framework.hooks import HooksFactory
 from schedlab.web.app import SimulatorApp
+from schedlab.web.simulator import Simulator
 
 
 def up(
@@ -142,8 +143,8 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, files:
     try:
         await served.start()
         cluster = served.cluster
-        app = SimulatorApp(cluster.log, served.token, status=served.status, untried=cluster.why_untried)
-        await served.serve(app, sockets.simulator)
+        simulator = Simulator(log=cluster.log, status=served.status, untried=cluster.why_untried)
+        await served.serve(SimulatorApp(simulator, served.token), sockets.simulator)
         addresses = {
             "apiserver": f"https://{served.address}",
             "simulator": f"http://{loopback_address(sockets.simulator)}",

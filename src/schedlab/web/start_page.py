@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from schedlab.web.routing import Answer, Request, Route
+from schedlab.web.simulator import Simulator
+
 _PAGE: Final = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -20,6 +23,9 @@ _PAGE: Final = """<!doctype html>
 """
 
 
-def start_page() -> bytes:
-    """Return the page."""
-    return _PAGE.encode()
+async def start_page(_simulator: Simulator, _request: Request) -> Answer:
+    """Show the page."""
+    return Answer(_PAGE.encode(), "text/html; charset=UTF-8")
+
+
+ROUTES = (Route("GET", "/", start_page, needs_token=False),)

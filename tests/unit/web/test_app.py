@@ -11,6 +11,7 @@ import pytest
 
 from schedlab.decisions.log import DecisionLog
 from schedlab.web.app import SimulatorApp
+from schedlab.web.simulator import Simulator
 from tests.unit.decisions import records
 
 TOKEN = "s3cret"
@@ -36,7 +37,8 @@ def _request(path: str, method: str = "GET", query: str = "", **headers: str) ->
         "query_string": query.encode(),
         "headers": [(name.encode(), value.encode()) for name, value in given.items()],
     }
-    asyncio.run(SimulatorApp(log, TOKEN, status=lambda: {"revision": 7})(scope, receive, send))
+    app = SimulatorApp(Simulator(log=log, status=lambda: {"revision": 7}), TOKEN)
+    asyncio.run(app(scope, receive, send))
     return sent[0]["status"], sent[1]["body"]
 
 
@@ -85,7 +87,8 @@ def test_earlier_attempt_can_be_asked_for() -> None:
         ("/api/v1/decisions/default/x", "", 404, "no attempt to schedule pod default/x is recorded"),
         ("/api/v1/decisions/default/p", "attempt=7", 404, "pod default/p has no attempt 7; it has: 1, 2"),
         ("/api/v1/decisions/default/p", "attempt=x", 400, "attempt: 'x' is not a number"),
-        ("/api/v1/decisions/default", "", 404, "expected /api/v1/decisions/NAMESPACE/POD"),
+        ("/api/v1/decisions/default/p", "attempt=1&attempt=2", 400, "attempt is given 2 times; give it once"),
+        ("/api/v1/decisions/default/", "", 404, "Not Found"),
         ("/api/v1/nothing", "", 404, "Not Found"),
     ],
 )
