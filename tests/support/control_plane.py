@@ -28,14 +28,25 @@ Object = dict[str, Any]
 class ControlPlane:
     """An API and the named controllers."""
 
-    def __init__(self, *names: str, seed: int = 1, features: FeatureGates | None = None, root_ca: str = "") -> None:
+    def __init__(
+        self,
+        *names: str,
+        seed: int = 1,
+        features: FeatureGates | None = None,
+        root_ca: str = "",
+        registry: Registry | None = None,
+    ) -> None:
+        """Start controllers, on the objects of another registry if one is given."""
         self.clock = VirtualClock()
         random = SeededRandom(seed)
         gates = FeatureGates.default() if features is None else features
-        self.registry = provide_accounts(
-            Registry(Store(), self.clock, random.split("registry"), gates, admission=_answered(names))
-        )
-        bootstrap(self.registry)
+        if registry is None:
+            self.registry = provide_accounts(
+                Registry(Store(), self.clock, random.split("registry"), gates, admission=_answered(names))
+            )
+            bootstrap(self.registry)
+        else:
+            self.registry = registry
         self.client = InProcessClient(self.registry, "kube-controller-manager")
         self.informers = Informers(self.client)
         context = ControllerContext(
@@ -51,7 +62,7 @@ class ControlPlane:
         for part in self.parts.values():
             engine.add(part, self.client)
         self.driver = BatchDriver(engine, self.clock)
-        if "serviceaccount-controller" not in names:
+        if registry is None and "serviceaccount-controller" not in names:
             # Pods are not let in without it.
             self.create("serviceaccounts", {"metadata": {"name": "default"}, "automountServiceAccountToken": False})
 
