@@ -118,7 +118,9 @@ def test_a_thousand_addresses(ready: list[int], others: list[int], left: list[tu
         for many, few in zip(ready, others, strict=True)
     ]
     cut = truncate(subsets)
-    sizes = cut and [(len(each.get("addresses", ())), len(each.get("notReadyAddresses", ()))) for each in cut]
+    sizes = None
+    if cut is not None:
+        sizes = [(len(each.get("addresses", ())), len(each.get("notReadyAddresses", ()))) for each in cut]
 
     assert sizes == left
 

@@ -170,13 +170,14 @@ def test_families(plane: ControlPlane) -> None:
     set_ready(plane, "p1", ready=True, addresses=["10.0.0.2", "fd00:0::2"])
     plane.settle()
     (found,) = slices_of(plane)
-    view = plane.informers.lister("services").get("s", "default")
+    service = plane.informers.lister("services").stored("s", "default")
     pod = plane.informers.lister("pods").stored("p1", "default")
+    assert service is not None
     assert pod is not None
 
     assert [each["addresses"] for each in found["endpoints"]] == [["10.0.0.2"]]
     assert "service.kubernetes.io/headless" in found["metadata"]["labels"]
-    assert new_endpoint(pod, "", view, "IPv6")["addresses"] == ["fd00::2"]
+    assert new_endpoint(pod, "", service.view, "IPv6")["addresses"] == ["fd00::2"]
 
 
 def test_meddling_is_put_right(plane: ControlPlane) -> None:
