@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from schedlab.apimachinery.errors import NotFound
@@ -12,6 +12,7 @@ from schedlab.client.effects import Part
 from schedlab.client.informers import Informers
 from schedlab.client.inprocess import InProcessClient
 from schedlab.client.protocol import Client
+from schedlab.client.resource_metrics import ResourceMetrics
 from schedlab.cluster.driver import BatchDriver, Engine
 from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.registry import CONTROLLERS, DRIVERS
@@ -35,8 +36,12 @@ class ControlPlane:
         features: FeatureGates | None = None,
         root_ca: str = "",
         registry: Registry | None = None,
+        before: Callable[[ControlPlane], ResourceMetrics] | None = None,
     ) -> None:
-        """Start controllers, on the objects of another registry if one is given."""
+        """Start controllers, on the objects of another registry if one is given.
+
+        `before` runs when everything but the controllers is there, and says who measures usage for them.
+        """
         self.clock = VirtualClock()
         random = SeededRandom(seed)
         gates = FeatureGates.default() if features is None else features
@@ -56,6 +61,7 @@ class ControlPlane:
             features=gates,
             resources=tuple(self.registry.resources),
             root_ca=root_ca,
+            metrics=None if before is None else before(self),
         )
         engine = Engine()
         self.parts: dict[str, Part] = {name: {**CONTROLLERS, **DRIVERS}[name](context) for name in names}

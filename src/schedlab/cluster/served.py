@@ -27,6 +27,7 @@ from schedlab.apiserver.durability import settle
 from schedlab.apiserver.kubeconfig import write_kubeconfig
 from schedlab.apiserver.policy.bootstrap import bootstrap_access
 from schedlab.apiserver.server import Application, RunningServer
+from schedlab.client.resource_metrics import ResourceMetrics
 from schedlab.cluster.api import API, APISettings
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.home import Home
@@ -81,6 +82,7 @@ class ServedAPI:
             Authenticator({self.token: ADMINISTRATOR}),
             # Only these names lead here: a page whose own name was made to point at this machine gets nothing.
             Settings(address=self.address, hosts=LOOPBACK_NAMES),
+            metrics=self._metrics(),
             signing_key=ensure_signing_key(home.pki),
             audit=self._audit,
         )
@@ -89,6 +91,10 @@ class ServedAPI:
 
     def _make(self, settings: APISettings) -> API:
         return API(self._clock, entropy(), settings, self._caller, backend=self._backend)
+
+    def _metrics(self) -> ResourceMetrics | None:
+        """Return who knows what pods and nodes use."""
+        return None
 
     async def start(self) -> None:
         """Let the parts run and the API server answer; write the kubeconfig."""
@@ -179,6 +185,9 @@ class ServedCluster(ServedAPI):
         authority = self._authority.read_text(encoding="utf-8")
         self.cluster = Cluster(self._clock, entropy(), settings, self._caller, root_ca=authority, backend=self._backend)
         return self.cluster
+
+    def _metrics(self) -> ResourceMetrics:
+        return self.cluster.metrics
 
     def status(self) -> dict[str, Any]:
         """Tell how the cluster is: what `schedlab status` shows."""
