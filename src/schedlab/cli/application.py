@@ -18,6 +18,7 @@ app = App(
 # Imported when asked for: `schedlab explain` must not wait for the server's imports.
 app.command("schedlab.cli.up:up", name="up")
 app.command("schedlab.cli.apiserver:apiserver", name="apiserver")
+app.command("schedlab.cli.scheduler:scheduler", name="scheduler")
 app.command("schedlab.cli.down:down", name="down")
 app.command("schedlab.cli.status:status", name="status")
 app.command("schedlab.cli.explain:explain", name="explain")

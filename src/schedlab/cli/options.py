@@ -10,52 +10,57 @@ from typing import Annotated, Final, TypeAlias
 from cyclopts import Parameter
 
 from schedlab.apimachinery.time import TimeError, parse_duration
-from schedlab.cluster.storage import Storage, etcd_place
+from schedlab.cluster.plugin_loading import load_hooks, load_plugin
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.kernel.errors import SchedlabError
-
-AuditLogOption: TypeAlias = Annotated[
-    Path | None, Parameter(help="File to which the API server logs who asks for what, one JSON line per stage.")
-]
+from schedlab.scheduler.framework.hooks import HooksFactory
+from schedlab.scheduler.framework.interface import PluginEntry
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True)
-class StorageOptions:
-    """Where the objects are kept; the names of etcd's options are kube-apiserver's."""
+class PluginOptions:
+    """Plugins and hooks that do not come with the scheduler."""
 
-    data_dir: Annotated[
-        Path | None, Parameter(help="Folder that keeps the objects over restarts; without one nothing is kept.")
-    ] = None
-    etcd_servers: Annotated[
-        str, Parameter(help="URLs of an etcd that keeps the objects instead of a folder, with commas between them.")
-    ] = ""
-    etcd_prefix: Annotated[str, Parameter(help="Where in etcd the objects lie.")] = "/registry"
-    etcd_cafile: Annotated[Path | None, Parameter(help="Certificate authority of etcd, a PEM file.")] = None
-    etcd_certfile: Annotated[Path | None, Parameter(help="Client certificate for etcd, a PEM file.")] = None
-    etcd_keyfile: Annotated[Path | None, Parameter(help="Key of the client certificate for etcd, a PEM file.")] = None
+    plugin: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative="",
+            help="A scheduler plugin of your own: module:Class, ./file.py:Class, or the name of an installed one. "
+            "May be given several times.",
+        ),
+    ] = ()
+    hooks: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative="",
+            help="Hooks around a plugin: PLUGIN=module:Class or PLUGIN=./file.py:Class. May be given several times.",
+        ),
+    ] = ()
 
-    def read(self) -> Storage:
-        """Return the place that is meant; raises SchedlabError."""
-        files = (self.etcd_cafile, self.etcd_certfile, self.etcd_keyfile)
-        if not self.etcd_servers:
-            if any(files):
+    def load_plugins(self) -> tuple[PluginEntry, ...]:
+        """Return the plugins; raises SchedlabError."""
+        return tuple(load_plugin(reference, location=f"--plugin {reference}") for reference in self.plugin)
+
+    def load_hooks(self) -> dict[str, HooksFactory]:
+        """Return the hooks by the plugin they go around; raises SchedlabError."""
+        found: dict[str, HooksFactory] = {}
+        for reference in self.hooks:
+            location = f"--hooks {reference}"
+            plugin, factory = load_hooks(reference, location=location)
+            if plugin in found:
                 raise SchedlabError(
-                    "files for etcd are given, but no etcd",
-                    location="--etcd-servers",
-                    hint="name it, or leave them out",
+                    f"there are hooks around {plugin} already", location=location, hint="put all of them into one class"
                 )
-            return Storage(self.data_dir)
-        if self.data_dir is not None:
-            raise SchedlabError(
-                "a cluster is kept in one place",
-                location="--data-dir, --etcd-servers",
-                hint="give one of the two",
-            )
-        return Storage(etcd=etcd_place(self.etcd_servers, self.etcd_prefix, files))
+            found[plugin] = factory
+        return found
 
 
-NO_STORAGE: Final = StorageOptions()
+NO_PLUGINS: Final = PluginOptions()
+
+AuditLogOption: TypeAlias = Annotated[
+    Path | None, Parameter(help="File to which the API server logs who asks for what, one JSON line per stage.")
+]
 
 
 def refuse_negative(number: int, option: str, what: str) -> None:

@@ -15,15 +15,12 @@ from cyclopts import Parameter
 
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.apimachinery.yaml import YAMLError, load_document
-from schedlab.cli.options import NO_STORAGE, AuditLogOption, StorageOptions, bound_socket, read_seconds, refuse_negative
+from schedlab.cli.options import NO_PLUGINS, AuditLogOption, PluginOptions, bound_socket, read_seconds, refuse_negative
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.home import Home
-from schedlab.cluster.plugin_loading import load_hooks, load_plugin
 from schedlab.cluster.served import ServedCluster, loopback_address
-from schedlab.cluster.storage import Storage
 from schedlab.decisions.annotations import AnnotationMode
 from schedlab.kernel.errors import SchedlabError
-from schedlab.scheduler.framework.hooks import HooksFactory
 from schedlab.web.app import SimulatorApp
 from schedlab.web.simulator import Simulator
 
@@ -32,25 +29,16 @@ def up(
     *,
     nodes: Annotated[int, Parameter(help="Nodes to make at the start.")] = 0,
     config: Annotated[Path | None, Parameter(help="A KubeSchedulerConfiguration file for the scheduler.")] = None,
-    plugin: Annotated[
-        tuple[str, ...],
-        Parameter(
-            negative="",
-            help="A scheduler plugin of your own: module:Class, ./file.py:Class, or the name of an installed one. "
-            "May be given several times.",
-        ),
-    ] = (),
-    hooks: Annotated[
-        tuple[str, ...],
-        Parameter(
-            negative="",
-            help="Hooks around a plugin: PLUGIN=module:Class or PLUGIN=./file.py:Class. May be given several times.",
-        ),
-    ] = (),
+    plugins: PluginOptions = NO_PLUGINS,
     feature_gates: Annotated[str, Parameter(help="Kubernetes feature gates, A=true,B=false.")] = "",
     annotations: Annotated[AnnotationMode, Parameter(help="How much of a result its pod shows.")] = "auto",
     full: Annotated[bool, Parameter(help="Let every filter judge every node, for explanations.")] = True,
-    storage: StorageOptions = NO_STORAGE,
+    scheduler: Annotated[
+        bool, Parameter(help="Schedule pods; with --no-scheduler only schedulers of other processes do.")
+    ] = True,
+    data_dir: Annotated[
+        Path | None, Parameter(help="Folder that keeps the cluster over restarts; without one nothing is kept.")
+    ] = None,
     event_ttl: Annotated[str, Parameter(help="How long events are kept; 0 is for ever.")] = "1h",
     compaction_interval: Annotated[
         str, Parameter(help="How often revisions are forgotten that were old one interval ago; 0 is never.")
@@ -71,13 +59,13 @@ def up(
         annotations=annotations,
         full=full,
         nodes=nodes,
-        plugins=tuple(load_plugin(reference, location=f"--plugin {reference}") for reference in plugin),
-        hooks=_hooks(hooks),
+        schedules=scheduler,
+        plugins=plugins.load_plugins(),
+        hooks=plugins.load_hooks(),
         event_ttl_s=read_seconds(event_ttl, "--event-ttl"),
         compaction_interval_s=read_seconds(compaction_interval, "--compaction-interval"),
         history=history,
     )
-    files = Files(storage.read(), audit_log)
     home = Home.of(name)
     home.prepare()
     with (
@@ -85,21 +73,8 @@ def up(
         bound_socket(apiserver_port, "--apiserver-port") as api,
         bound_socket(port, "--port") as simulator,
     ):
-        uvloop.run(_serve(settings, home, Sockets(api, simulator), files))
+        uvloop.run(_serve(settings, home, Sockets(api, simulator), Files(data_dir, audit_log)))
     return 0
-
-
-def _hooks(references: Sequence[str]) -> dict[str, HooksFactory]:
-    found: dict[str, HooksFactory] = {}
-    for reference in references:
-        location = f"--hooks {reference}"
-        plugin, factory = load_hooks(reference, location=location)
-        if plugin in found:
-            raise SchedlabError(
-                f"there are hooks around {plugin} already", location=location, hint="put all of them into one class"
-            )
-        found[plugin] = factory
-    return found
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -134,12 +109,12 @@ class Sockets:
 class Files:
     """Where a cluster writes besides its own folder."""
 
-    storage: Storage
+    data_dir: Path | None
     audit_log: Path | None
 
 
 async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, files: Files) -> None:
-    served = ServedCluster(settings, home, sockets.api, files.storage, files.audit_log)
+    served = ServedCluster(settings, home, sockets.api, files.data_dir, files.audit_log)
     try:
         await served.start()
         cluster = served.cluster
@@ -152,14 +127,14 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, files:
         home.write_cluster({**addresses, "pid": os.getpid()})
         for warning in cluster.warnings:
             print(f"warning: {warning}", file=sys.stderr, flush=True)
-        print("\n".join(_greeting(home, addresses, cluster, files.storage)), flush=True)
+        print("\n".join(_greeting(home, addresses, cluster, files.data_dir)), flush=True)
         await served.until_stopped()
     finally:
         await served.stop()
 
 
-def _greeting(home: Home, addresses: Mapping[str, str], cluster: Cluster, storage: Storage) -> Sequence[str]:
-    what_stays = f"the cluster is kept in {storage}" if str(storage) else "nothing of the cluster is kept"
+def _greeting(home: Home, addresses: Mapping[str, str], cluster: Cluster, data_dir: Path | None) -> Sequence[str]:
+    what_stays = "nothing of the cluster is kept" if data_dir is None else f"the cluster is kept in {data_dir}"
     return (
         f"Kubernetes API   {addresses['apiserver']}",
         f"simulator        {addresses['simulator']}",

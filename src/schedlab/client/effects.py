@@ -29,6 +29,15 @@ class WriteEffect(Effect):
 
 
 @dataclass(frozen=True, slots=True)
+class ReadEffect(Effect):
+    """Ask the API server itself for one object, past all caches; the outcome is a `client.protocol.Outcome`."""
+
+    resource: str
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class CallEffect(Effect):
     """POST a JSON body to a URL outside the cluster (an HTTP extender); the outcome is a `CallOutcome`."""
 

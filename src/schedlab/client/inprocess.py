@@ -28,6 +28,14 @@ class InProcessClient:
         """Return one object; raises StatusError."""
         return self._registry.get(resource, name, namespace)
 
+    def read(self, resource: str, name: str, namespace: str, done: Completion) -> None:
+        """Return one object through `done`, at once."""
+        try:
+            outcome = Outcome(self.get(resource, name, namespace))
+        except StatusError as error:
+            outcome = Outcome(error=error)
+        done(outcome)
+
     def list(self, resource: str, namespace: str = "") -> tuple[Sequence[StoredObject], int]:
         """Return all objects in key order and the revision of the list."""
         found = self._registry.list(resource, namespace, ListOptions())

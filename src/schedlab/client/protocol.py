@@ -1,6 +1,6 @@
 """What every part of a cluster may ask of an API server, whether in process or over HTTP.
 
-Reads of the core come from informers. Writes are effects: a value names the request, the driver submits it, and the
+Reads of the core come from informers, but for those that no cache may answer (`read`). Writes are effects: a value names the request, the driver submits it, and the
 answer comes back through a completion. In process the completion runs before `submit` returns; over HTTP, later.
 
 Resources are named as kubectl names them: `pods`, `storageclasses.storage.k8s.io`.
@@ -74,6 +74,9 @@ class Client(Protocol):
 
     def get(self, resource: str, name: str, namespace: str = "") -> StoredObject:
         """Return one object; raises StatusError (NotFound, Forbidden)."""
+
+    def read(self, resource: str, name: str, namespace: str, done: Completion) -> None:
+        """Ask the server itself for one object, past all caches; `done` gets the outcome, now or later, exactly once."""
 
     def list(self, resource: str, namespace: str = "") -> tuple[Sequence[StoredObject], int]:
         """Return all objects in key order and the revision of the list."""

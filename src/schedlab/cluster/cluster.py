@@ -18,7 +18,6 @@ from schedlab.client.informers import Informers
 from schedlab.cluster.api import API, APISettings
 from schedlab.cluster.driver import Caller
 from schedlab.cluster.plugin_registry import enable, registry_for
-from schedlab.cluster.usage import install_usages, usage_parts
 from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.node_lifecycle.controller import NodeLifecycleController
 from schedlab.controllers.registry import CONTROLLERS, DRIVERS
@@ -48,7 +47,7 @@ class ClusterSettings(APISettings):
 
     scheduler_config: a decoded KubeSchedulerConfiguration, None for the default one. full: every filter judges every
     node for the record, also after the first failure; no decision changes. nodes: how many there are at least at the
-    start. plugins: plugins that do not come with the scheduler (`plugin_class.entry_of` makes an entry of a class); profiles of
+    start. schedules: whether its own scheduler does anything. plugins: plugins that do not come with the scheduler (`plugin_class.entry_of` makes an entry of a class); profiles of
     scheduler_config have to enable them, without one they are enabled at all their extension points. hooks: what goes
     around plugins, by their names (`framework.hooks.factory_of` makes a factory of a class).
     """
@@ -58,6 +57,7 @@ class ClusterSettings(APISettings):
     annotations: AnnotationMode = "auto"
     full: bool = True
     nodes: int = 0
+    schedules: bool = True
     plugins: tuple[PluginEntry, ...] = ()
     hooks: Mapping[str, HooksFactory] = field(default_factory=dict)
 
@@ -77,13 +77,11 @@ class Cluster(API):
     ) -> None:
         super().__init__(clock, random, settings, caller, backend=backend)
         self.settings = settings
-        install_usages(self.registry)
         self.informers = Informers(self.client("schedlab-informers"))
         self.log = DecisionLog(newest_revision=lambda: self.registry.revision)
         self.warnings: tuple[str, ...] = ()
         self.scheduler = self._new_scheduler(random.split("scheduler"))
         self.kubelet = Kubelet(self.informers, clock)
-        self.metrics, self._usage_checker = usage_parts(self.informers, clock, self.kubelet.runs)
         heartbeats = Heartbeats(clock)
         self.registry.overlay("leases.coordination.k8s.io", Overlay(heartbeats.lease))
         self.registry.overlay("nodes", Overlay(heartbeats.node))
@@ -122,9 +120,10 @@ class Cluster(API):
 
     def start(self) -> None:
         """Make the nodes that were asked for and begin to listen."""
-        for resource in self.scheduler.resources():
-            self.informers.on_change(resource, self.scheduler.handle)
-        self.scheduler.start()
+        if self.settings.schedules:
+            for resource in self.scheduler.resources():
+                self.informers.on_change(resource, self.scheduler.handle)
+            self.scheduler.start()
         for number in range(self.settings.nodes):
             if self.store.get("nodes", NODE_NAME.format(number)) is None:
                 self.registry.create("nodes", self.registry.decode("nodes", new_node(number)))
@@ -147,13 +146,10 @@ class Cluster(API):
         self.engine.add(self.scheduler, self.client("kube-scheduler"))
         # Kubelets and node lifecycle go first: a node must be ready before the scheduler looks at it.
         self.engine.add(self.kubelet, self.client("kubelet"), first=True)
-        self.engine.add(self._usage_checker, self.client("kwok"))
         resources = tuple(self.registry.resources)
         features = self.settings.feature_gates
         runs = self.kubelet.runs
-        context = ControllerContext(
-            self.informers, self.clock, random, features, resources, root_ca, runs, self.metrics
-        )
+        context = ControllerContext(self.informers, self.clock, random, features, resources, root_ca, runs)
         controller_manager = self.client("kube-controller-manager")
         for name, make in CONTROLLERS.items():
             self.engine.add(make(context), controller_manager, first=name == NodeLifecycleController.name)

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol, TypeAlias
 
-from schedlab.client.effects import CallEffect, CallOutcome, Effect, Part, WriteEffect
+from schedlab.client.effects import CallEffect, CallOutcome, Effect, Part, ReadEffect, WriteEffect
 from schedlab.client.protocol import Client
 from schedlab.kernel.clock import VirtualClock
 from schedlab.kernel.errors import InvariantError
@@ -52,20 +52,33 @@ class Engine:
         self._first: list[tuple[Part, Client]] = []
         self._caller = caller or NoCaller()
         self._todo: deque[_Deed] = deque()
+        # Identities of removed parts, of which deeds may be left.
+        self._gone: set[int] = set()
         self._next_part = 0
         self.steps = 0
 
     def add(self, part: Part, client: Client, *, first: bool = False) -> None:
         """Drive `part`; its writes go through `client`. With `first` no other part is stepped while this one is ready."""
+        self._gone.discard(id(part))
         self._parts.append((part, client))
         if first:
             self._first.append((part, client))
         self._ready = 2 * [one.ready for one, _ in self._parts]
 
+    def remove(self, part: Part) -> None:
+        """Step and answer `part` no more, and carry out nothing more for it, as if its process had died."""
+        at = next(index for index, (one, _) in enumerate(self._parts) if one is part)
+        del self._parts[at]
+        self._first = [(one, client) for one, client in self._first if one is not part]
+        self._ready = 2 * [one.ready for one, _ in self._parts]
+        self._next_part = 0
+        self._gone.add(id(part))
+
     def answer(self, part: Part, effect: Effect, outcome: object) -> None:
-        """Hand the outcome of an effect to `part`, as the next thing to do."""
-        client = next(client for one, client in self._parts if one is part)
-        self._todo.appendleft((part, client, effect, outcome))
+        """Hand the outcome of an effect to `part`, as the next thing to do; a part that was removed gets none."""
+        for one, client in self._parts:
+            if one is part:
+                self._todo.appendleft((part, client, effect, outcome))
 
     def busy(self) -> bool:
         """Whether `step` has something to do now."""
@@ -76,7 +89,9 @@ class Engine:
         todo = self._todo
         if todo:
             part, client, effect, outcome = todo.popleft()
-            if outcome is _TO_DO:
+            if id(part) in self._gone:
+                pass
+            elif outcome is _TO_DO:
                 self._carry_out(part, client, effect)
             else:
                 self._plan(part, client, part.complete(effect, outcome))
@@ -105,6 +120,13 @@ class Engine:
     def _carry_out(self, part: Part, client: Client, effect: Effect) -> None:
         if isinstance(effect, WriteEffect):
             client.submit(effect.write, lambda outcome: self._todo.appendleft((part, client, effect, outcome)))
+        elif isinstance(effect, ReadEffect):
+            client.read(
+                effect.resource,
+                effect.name,
+                effect.namespace,
+                lambda outcome: self._todo.appendleft((part, client, effect, outcome)),
+            )
         elif isinstance(effect, CallEffect):
             self._caller.call(effect, part, self)
         else:

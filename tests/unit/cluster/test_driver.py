@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from schedlab.api.object import StoredObject
-from schedlab.client.effects import CallEffect, CallOutcome, Effect, WriteEffect
+from schedlab.client.effects import CallEffect, CallOutcome, Effect, ReadEffect, WriteEffect
 from schedlab.client.protocol import Completion, Outcome, Watch, WatchEvent, Write
 from schedlab.cluster.driver import BatchDriver, Engine
 from schedlab.kernel.clock import SECOND_NS, VirtualClock
@@ -34,6 +34,9 @@ class _Client:
 
     def get(self, resource: str, name: str, namespace: str = "") -> StoredObject:
         raise NotImplementedError
+
+    def read(self, resource: str, name: str, namespace: str, done: Completion) -> None:
+        self.waiting.append(done)
 
     def list(self, resource: str, namespace: str = "") -> tuple[Sequence[StoredObject], int]:
         raise NotImplementedError
@@ -156,3 +159,35 @@ def test_cluster_that_never_rests_is_stopped(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(BatchDriver, "STEPS_PER_INSTANT_MAX", 100)
     with pytest.raises(InvariantError, match="still busy after 100 steps"):
         _settle((Restless("a", []), _Client()))
+
+
+def test_a_read_is_answered_when_its_answer_comes() -> None:
+    story: list[str] = []
+    client = _Client()
+    engine = Engine()
+    engine.add(_Part("a", story, [ReadEffect("lease", "leases", "ns", "name")]), client)
+    while engine.step():
+        pass
+    client.waiting.pop()(Outcome())
+    engine.step()
+
+    assert story == ["a step", "a heard Outcome for lease"]
+
+
+def test_a_removed_part_is_neither_stepped_nor_answered() -> None:
+    story: list[str] = []
+    client = _Client(later=True)
+    engine = Engine()
+    dying = _Part("dying", story, [_write("first"), _write("second")], [])
+    engine.add(dying, client)
+    engine.add(_Part("other", story, []), client)
+    engine.step()
+    engine.step()
+    engine.remove(dying)
+    client.waiting.pop()(Outcome())
+    while engine.step():
+        pass
+
+    assert story == ["dying step", "other step"]
+    assert [write.name for write in client.writes] == ["first"]
+    assert not engine.busy()

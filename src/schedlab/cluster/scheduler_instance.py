@@ -1,0 +1,244 @@
+"""One copy of a scheduler among others: it waits until it knows everything, stands for election, and schedules.
+
+    waiting for objects ──> standby ──> scheduling ──> ended: asked to (0) or without its lease (1)
+                              └ at once without election
+
+Any number of instances run on one engine, in process or as processes of their own; they meet through the API only.
+
+Mirrors: Run of cmd/kube-scheduler/app/server.go (v1.36)
+Differs: outcomes of attempts are logged at any verbosity; every decision is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from schedlab.apimachinery.errors import StatusError
+from schedlab.apimachinery.features import FeatureGates
+from schedlab.apimachinery.resources import known_resources
+from schedlab.apimachinery.version import KUBERNETES_VERSION
+from schedlab.client.informers import Informers
+from schedlab.client.leader_election import Election, LeaderElector, State
+from schedlab.client.protocol import Client
+from schedlab.cluster.driver import Engine
+from schedlab.cluster.gate import Gate
+from schedlab.cluster.plugin_registry import enable, registry_for
+from schedlab.decisions.log import DecisionLog
+from schedlab.decisions.observers import Observers
+from schedlab.decisions.scheduler_log import SchedulerLog
+from schedlab.kernel.clock import Clock
+from schedlab.kernel.randomness import RandomSource
+from schedlab.scheduler.config import ConfigError, KubeSchedulerConfiguration, load
+from schedlab.scheduler.framework.hooks import HooksFactory
+from schedlab.scheduler.framework.interface import PluginEntry
+from schedlab.scheduler.scheduler import Scheduler
+
+#: What plugins look up that wakes nobody: there before the first pod is tried, as upstream's informers are.
+LOOKED_UP: Final = (
+    "namespaces",
+    "services",
+    "replicationcontrollers",
+    "replicasets.apps",
+    "statefulsets.apps",
+    "poddisruptionbudgets.policy",
+)
+#: How a scheduler ends that has lost its lease.
+LEASE_LOST: Final = 1
+
+
+class MirroringClient(Client, Protocol):
+    """A client whose lists may still be on their way."""
+
+    #: Called when nothing is lacking any more.
+    on_synced: Callable[[], None]
+    #: Called with resource, verb and error of every list and watch that fails; they are tried again.
+    on_error: Callable[[str, str, StatusError], None]
+
+    def lacking(self) -> tuple[str, ...]:
+        """Return the resources that were asked for and are not there yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceSettings:
+    """What can be chosen: see `ClusterSettings` for those of the same name. verbosity is klog's."""
+
+    scheduler_config: Mapping[str, Any] | None = None
+    scheduler_config_location: str = ""
+    feature_gates: FeatureGates = field(default_factory=FeatureGates.default)
+    plugins: tuple[PluginEntry, ...] = ()
+    hooks: Mapping[str, HooksFactory] = field(default_factory=dict)
+    full: bool = False
+    verbosity: int = 0
+
+    def configuration(self) -> KubeSchedulerConfiguration:
+        """Return the configuration that the settings stand for; raises ConfigError with every mistake."""
+        config = load(self.scheduler_config, self.feature_gates, location=self.scheduler_config_location)
+        if self.scheduler_config is None:
+            enable(config, self.plugins)
+        return config
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """What an instance has of the process that it is, or stands for.
+
+    host is the first part of its identity; write gets the lines of its log; ended(code) is called when it ends by
+    itself.
+    """
+
+    clock: Clock
+    random: RandomSource
+    host: str
+    pid: int
+    write: Callable[[str], None]
+    ended: Callable[[int], None]
+
+
+class SchedulerInstance:
+    """A scheduler on an engine; raises ConfigError, SchedlabError for a configuration that cannot be used.
+
+    `warnings` are lines that the user should see.
+    """
+
+    def __init__(self, settings: InstanceSettings, client: MirroringClient, engine: Engine, process: Process) -> None:
+        config = settings.configuration()
+        self._client, self._engine, self._process = client, engine, process
+        self.lines = SchedulerLog(process.clock, process.write, verbosity=settings.verbosity, pid=process.pid)
+        self.decisions = DecisionLog()
+        self.informers = Informers(client)
+        #: Whether it schedules: everything is known and it leads, if there is an election.
+        self.is_active = False
+        self.is_synced = False
+        client.on_error = self._lacking
+        client.on_synced = self._synced
+        self.scheduler, self.warnings = self._new_scheduler(config, settings)
+        self.elector = self._new_elector(config)
+        self._gate = Gate(self.scheduler, lambda: self.is_active)
+        engine.add(self._gate, client)
+        if self.elector is not None:
+            engine.add(self.elector, client)
+
+    def _new_scheduler(
+        self, config: KubeSchedulerConfiguration, settings: InstanceSettings
+    ) -> tuple[Scheduler, tuple[str, ...]]:
+        location = settings.scheduler_config_location
+        plugins = registry_for(config, settings.plugins, settings.hooks, location=location)
+        try:
+            scheduler = Scheduler(
+                config,
+                clock=self._process.clock,
+                random=self._process.random.split("scheduler"),
+                listers=self.informers,
+                features=settings.feature_gates,
+                registry=plugins.entries,
+                hooks=settings.hooks,
+                observer=Observers(self.lines, self.decisions),
+                full=settings.full,
+            )
+        except ConfigError as error:
+            error.location = error.location or location
+            raise
+        return scheduler, tuple(plugins.warnings)
+
+    def _new_elector(self, config: KubeSchedulerConfiguration) -> LeaderElector | None:
+        chosen = config.leader_election
+        if not chosen.leader_elect:
+            return None
+        random = self._process.random.split("election")
+        election = Election(
+            chosen.resource_namespace,
+            chosen.resource_name,
+            f"{self._process.host}_{random.uid()}",
+            config.profiles[0].scheduler_name or "",
+            chosen.lease_duration,
+            chosen.renew_deadline,
+            chosen.retry_period,
+        )
+        return LeaderElector(
+            election,
+            self._process.clock,
+            random,
+            on_change=self._elected,
+            on_error=self._lease_failed,
+            on_leader=self._led_by,
+        )
+
+    # --- Its life ---
+
+    def start(self) -> None:
+        """Begin to listen; schedule once everything is known and, with leader election, this one leads."""
+        self.lines.line("I", "server.go:174", "Starting Kubernetes Scheduler", version=KUBERNETES_VERSION)
+        for resource in self.scheduler.resources():
+            self.informers.on_change(resource, self.scheduler.handle)
+        for resource in LOOKED_UP:
+            self.informers.lister(resource)
+        if not self._client.lacking():
+            self._synced()
+
+    def release(self) -> None:
+        """Schedule no more and give the lease back; `elector.state` says when that is done."""
+        self.is_active = False
+        if self.elector is not None:
+            self.elector.release()
+
+    def kill(self) -> None:
+        """Stop at once, as a process that dies: what it asked for and nobody has carried out yet is lost."""
+        self.is_active = False
+        self._engine.remove(self._gate)
+        if self.elector is not None:
+            self._engine.remove(self.elector)
+        self.informers.stop()
+
+    def _synced(self) -> None:
+        if self.is_synced:
+            return
+        self.is_synced = True
+        if self.elector is None:
+            self._activate()
+        else:
+            place = "leaderelection.go:258"
+            self.lines.line("I", place, "Attempting to acquire leader lease...", lock=self._lock())
+            self.elector.start()
+
+    def _activate(self) -> None:
+        self.is_active = True
+        self.scheduler.start()
+
+    # --- What its log tells ---
+
+    def _elected(self, state: State) -> None:
+        if state == "leading":
+            self.lines.line("I", "leaderelection.go:272", "Successfully acquired lease", lock=self._lock())
+            self._activate()
+        elif state == "lost":
+            self.is_active = False
+            self.lines.line("E", "server.go:311", "Leaderelection lost")
+            self._process.ended(LEASE_LOST)
+        elif state == "released":
+            self._process.ended(0)
+
+    def _lock(self) -> str:
+        assert self.elector is not None
+        return f"{self.elector.election.namespace}/{self.elector.election.name}"
+
+    def _lease_failed(self, text: str, error: StatusError) -> None:
+        self.lines.line("E", "leaderelection.go:448", text, err=error.message, lock=self._lock())
+
+    def _led_by(self, identity: str) -> None:
+        if self.lines.verbosity >= 4:
+            self.lines.line("I", "leaderelection.go:278", "New leader elected", identity=identity, lock=self._lock())
+
+    def _lacking(self, resource: str, verb: str, error: StatusError) -> None:
+        kind = known_resources().named(resource)
+        type_ = f"*{kind.version}.{kind.kind}"
+        self.lines.line(
+            "E",
+            "reflector.go:227",
+            "Failed to watch",
+            err=f"failed to {verb} {type_}: {error.message}",
+            logger="UnhandledError",
+            reflector="k8s.io/client-go/informers/factory.go:161",
+            type=type_,
+        )

@@ -1,0 +1,350 @@
+"""`schedlab scheduler` beside an API server, as people run a scheduler of their own: rights, failover, restarts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+import yaml
+
+from tools.refresh_readme import ROOT, simulator
+
+WAIT_S = 30
+SCHEDULER = (sys.executable, "-m", "schedlab", "scheduler")
+ACCOUNT = "system:serviceaccount:kube-system:my-scheduler"
+
+
+@pytest.fixture
+def environment() -> Iterator[dict[str, str]]:
+    with simulator(Path(sys.executable).parent, "--no-scheduler", "--nodes", "3") as environment:
+        yield environment
+
+
+class Control:
+    """kubectl as the administrator."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.environment = environment
+
+    def __call__(self, *arguments: str, given: object = None) -> str:
+        text = None if given is None else yaml.safe_dump_all(given if isinstance(given, list) else [given])
+        done = subprocess.run(
+            ["kubectl", *arguments], env=self.environment, input=text, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def get(self, *arguments: str) -> Any:
+        return json.loads(self("get", *arguments, "-o", "json"))
+
+    def apply(self, *objects: object) -> None:
+        self("apply", "-f", "-", given=list(objects))
+
+    def pods(self) -> dict[str, dict[str, Any]]:
+        return {pod["metadata"]["name"]: pod for pod in self.get("pods")["items"]}
+
+    def bound(self) -> set[str]:
+        return {name for name, pod in self.pods().items() if pod["spec"].get("nodeName")}
+
+    def account(self, file: Path) -> Path:
+        """Make the account of a scheduler with the two roles it needs, and a kubeconfig for it."""
+        self("create", "serviceaccount", "my-scheduler", "-n", "kube-system")
+        for role in ("kube-scheduler", "volume-scheduler"):
+            binding = ("--clusterrole", f"system:{role}", "--serviceaccount", "kube-system:my-scheduler")
+            self("create", "clusterrolebinding", f"my-{role}", *binding)
+        config = yaml.safe_load(Path(self.environment["KUBECONFIG"]).read_text())
+        token = self("create", "token", "my-scheduler", "-n", "kube-system").strip()
+        config["users"][0]["user"] = {"token": token}
+        file.write_text(yaml.safe_dump(config))
+        return file
+
+
+class Copy:
+    """One scheduler process."""
+
+    def __init__(self, name: str, folder: Path, environment: Mapping[str, str], *options: str) -> None:
+        self.name = name
+        self._file = folder / f"{name}.log"
+        command = [*SCHEDULER, "--name", name, *options]
+        with self._file.open("w") as log:
+            self.process = subprocess.Popen(command, cwd=ROOT, env=dict(environment), stderr=log)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def log(self) -> str:
+        return self._file.read_text()
+
+
+def until(holds: Callable[[], bool], what: str, seconds: float = WAIT_S) -> None:
+    """Wait for something."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, f"{what} did not come"
+        time.sleep(0.1)
+
+
+def pod(name: str, cpu: str = "100m", **spec: Any) -> dict[str, Any]:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name},
+        "spec": {"containers": [{**container, **spec.pop("container", {})}], **spec},
+    }
+
+
+_SURROUNDINGS = (
+    {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000},
+    {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "late"},
+        "provisioner": "example.com/disks",
+        "volumeBindingMode": "WaitForFirstConsumer",
+    },
+    {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "late",
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    },
+    {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "gpus"},
+        "spec": {
+            "driver": "gpu.example.com",
+            "nodeName": "node-1",
+            "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": "gpu-0"}],
+        },
+    },
+    {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": "gpu"},
+        "spec": {"selectors": [{"cel": {"expression": "device.driver == 'gpu.example.com'"}}]},
+    },
+    {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "gpu"},
+        "spec": {"devices": {"requests": [{"name": "one", "exactly": {"deviceClassName": "gpu"}}]}},
+    },
+)
+
+
+def test_the_two_roles_of_a_scheduler_are_enough(environment: dict[str, str], tmp_path: Path) -> None:
+    """Scheduling, preemption, a volume that waits for its consumer, a device: all with no other right."""
+    control = Control(environment)
+    kubeconfig = control.account(tmp_path / "kubeconfig")
+    control.apply(*_SURROUNDINGS, *(pod(f"filler-{number}", "4") for number in range(3)))
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
+    with Copy("alone", tmp_path, environment, "--kubeconfig", str(kubeconfig), "-v", "10") as copy:
+        until(lambda: len(control.bound()) == 3, "the pods that fill the nodes")
+        control.apply(
+            pod("urgent", "3", priorityClassName="high"),
+        )
+        until(lambda: "urgent" in control.bound(), "the pod that preempts")
+        control.apply(
+            pod("with-volume", "1m", volumes=[volume], priorityClassName="high"),
+            pod(
+                "with-device",
+                "1m",
+                resourceClaims=[{"name": "g", "resourceClaimName": "gpu"}],
+                priorityClassName="high",
+            ),
+        )
+        until(lambda: {"with-volume", "with-device"} <= control.bound(), "volume and device")
+        control.apply(pod("hopeless", nodeSelector={"no": "node"}))
+        until(lambda: "hopeless" in copy.log(), "the verdict on the hopeless pod")
+        explained = subprocess.run(
+            ["schedlab", "explain", "pod/urgent", "--name", "alone"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        copy.process.send_signal(signal.SIGTERM)
+        assert copy.process.wait(WAIT_S) == 0
+
+    assert "forbidden" not in copy.log()
+    # The device is on node-1: its pod had to preempt there, too, unless `urgent` has made room for both.
+    assert len(control.bound() & {"filler-0", "filler-1", "filler-2"}) in {1, 2}
+    assert control.pods()["with-device"]["spec"]["nodeName"] == "node-1"
+    assert control.get("pvc", "data")["status"]["phase"] == "Bound"
+    assert '"Successfully bound pod to node" pod="default/urgent"' in copy.log()
+    assert '"Plugin scored node for pod" pod="default/filler-0" plugin="NodeResourcesFit"' in copy.log()
+    assert "Scheduled on" in explained.stdout, explained.stderr
+    lease = control.get("lease", "kube-scheduler", "-n", "kube-system")
+    assert lease["spec"]["holderIdentity"] == "", "the lease was not given back"
+    sources = {
+        event["source"].get("component") or event["reportingComponent"] for event in control.get("events")["items"]
+    }
+    assert "default-scheduler" in sources
+
+
+def test_missing_rights_are_named_and_waited_for(environment: dict[str, str], tmp_path: Path) -> None:
+    control = Control(environment)
+    kubeconfig = control.account(tmp_path / "kubeconfig")
+    control("delete", "clusterrolebinding", "my-kube-scheduler")
+    control.apply(pod("patient"))
+    options = ("--kubeconfig", str(kubeconfig), "--no-leader-elect")
+    with Copy("poor", tmp_path, environment, *options) as copy:
+        refusal = f'User \\"{ACCOUNT}\\" cannot list resource \\"pods\\" in API group \\"\\" at the cluster scope'
+        until(lambda: refusal in copy.log(), "the refusal")
+        role = ("--clusterrole", "system:kube-scheduler", "--serviceaccount", "kube-system:my-scheduler")
+        control("create", "clusterrolebinding", "my-kube-scheduler", *role)
+        until(lambda: control.bound() == {"patient"}, "the pod, once the rights are there")
+
+
+SHORT = (
+    *("--leader-elect-lease-duration", "3s"),
+    *("--leader-elect-renew-deadline", "2s"),
+    *("--leader-elect-retry-period", "500ms"),
+)
+
+
+@pytest.mark.timeout(300)
+def test_another_copy_takes_over_each_time_the_leader_is_killed(environment: dict[str, str], tmp_path: Path) -> None:
+    """Five leaders are killed in the midst of their work; every pod is bound in the end, and bound once."""
+    control = Control(environment)
+    copies = [Copy(f"copy-{number}", tmp_path, environment, *SHORT) for number in range(2)]
+    try:
+        for round_ in range(1, 6):
+            leader = _next_leader(copies)
+            names = {f"pod-{round_}-{number}" for number in range(20)}
+            control.apply(*(pod(name, "10m") for name in sorted(names)))
+            time.sleep(0.07 * round_)
+            leader.process.kill()
+            leader.process.wait()
+            copies.append(Copy(f"copy-{1 + round_}", tmp_path, environment, *SHORT))
+            _until_bound(control, names)
+        _next_leader(copies)
+        scheduled = [event["regarding"]["name"] for event in _events(control) if event["reason"] == "Scheduled"]
+    finally:
+        for copy in copies:
+            copy.process.kill()
+            copy.process.wait()
+
+    assert len(scheduled) == len(set(scheduled))
+    transitions = control.get("lease", "kube-scheduler", "-n", "kube-system")["spec"]["leaseTransitions"]
+    assert transitions >= 5
+
+
+def _next_leader(copies: Sequence[Copy]) -> Copy:
+    """Wait until a copy that is alive says that it leads."""
+
+    def found() -> list[Copy]:
+        alive = [copy for copy in copies if copy.process.poll() is None]
+        return [copy for copy in alive if "Successfully acquired lease" in copy.log()]
+
+    until(lambda: bool(found()), "a leader")
+    return found()[0]
+
+
+def _until_bound(control: Control, names: set[str]) -> None:
+    until(lambda: names <= control.bound(), f"all of {sorted(names)}", seconds=20)
+
+
+def _events(control: Control) -> list[Any]:
+    events: list[Any] = control.get("events.events.k8s.io")["items"]
+    return events
+
+
+@contextmanager
+def _server(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "schedlab", "up", "--no-scheduler", "--nodes", "3", "--port", "0"]
+    command += ["--apiserver-port", str(port), "--data-dir", str(folder / "data")]
+    environment = {**os.environ, "SCHEDLAB_HOME": str(folder)}
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline(), "the simulator did not start"
+            yield process
+        finally:
+            process.kill()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        port: int = bound.getsockname()[1]
+        return port
+
+
+def test_nothing_is_lost_when_the_api_server_is_killed_and_comes_back(tmp_path: Path) -> None:
+    port = _free_port()
+    environment = {
+        **os.environ,
+        "SCHEDLAB_HOME": str(tmp_path),
+        "KUBECONFIG": str(tmp_path / "default" / "kubeconfig"),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
+    control = Control(environment)
+    with _server(tmp_path, port) as server, Copy("steady", tmp_path, environment, "--no-leader-elect") as copy:
+        until(lambda: "Starting" in copy.log(), "the scheduler")
+        control.apply(*(pod(f"before-{number}", "10m") for number in range(20)))
+        server.kill()
+        server.wait()
+        with _server(tmp_path, port):
+            control.apply(*(pod(f"after-{number}", "10m") for number in range(20)))
+            until(lambda: len(control.bound()) == 40, "all pods of before and after")
+            assert copy.process.poll() is None
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"parallelism": 0}, "parallelism: Invalid value: 0: should be an integer value greater than zero"),
+        ({"profiles": [{"schedulerName": "a"}, {"schedulerName": "a"}]}, "profiles[1].schedulerName"),
+        ({"clientConnection": {"kubeconfig": "/nowhere/kubeconfig"}}, "no kubeconfig was found"),
+    ],
+)
+def test_a_configuration_that_cannot_be_used_is_refused(tmp_path: Path, config: dict[str, Any], said: str) -> None:
+    file = tmp_path / "config.yaml"
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    file.write_text(yaml.safe_dump({**head, **config}))
+    environment = {**os.environ, "SCHEDLAB_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [*SCHEDULER, "--config", str(file)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_whole_configuration_can_be_written(tmp_path: Path) -> None:
+    file = tmp_path / "written.yaml"
+    subprocess.run(
+        [*SCHEDULER, "--leader-elect-resource-name", "mine", "--write-config-to", str(file)],
+        check=True,
+    )
+    written = yaml.safe_load(file.read_text())
+
+    assert written["leaderElection"]["resourceName"] == "mine"
+    assert written["leaderElection"]["leaseDuration"] == "15s"
+    assert written["profiles"][0]["schedulerName"] == "default-scheduler"
