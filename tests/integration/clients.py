@@ -1,11 +1,11 @@
 """Independent clients behind one face, so that the same cases run with each of them, in process and over TCP.
 
 A client reaches an application through what it uses instead of a network: `kubernetes` through a urllib3 pool,
-`lightkube` through an httpx transport.
+`lightkube` and `kr8s` (in `kr8s_client`) through transports of httpx.
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Protocol
@@ -17,7 +17,9 @@ import lightkube
 import msgspec
 from lightkube.config.kubeconfig import KubeConfig
 from lightkube.core.exceptions import ApiError
-from lightkube.resources.core_v1 import ConfigMap, Node, Pod
+from lightkube.generic_resource import create_namespaced_resource
+from lightkube.resources.apps_v1 import Deployment
+from lightkube.resources.core_v1 import ConfigMap, Node, NodeStatus, Pod
 from lightkube.types import PatchType
 
 from schedlab.apiserver.app import APIServer
@@ -27,6 +29,10 @@ from tests.support.asgi import Call, Loop, Stream
 
 Object = dict[str, Any]
 NAMESPACE = "default"
+STRATEGIC = "application/strategic-merge-patch+json"
+MERGE = "application/merge-patch+json"
+JSON = "application/json-patch+json"
+APPLY = "application/apply-patch+yaml"
 
 
 class Refused(Exception):
@@ -49,11 +55,13 @@ class Client(Protocol):
 
     def replace(self, kind: str, name: str, obj: Object) -> Object: ...
 
-    def patch(self, kind: str, name: str, patch: Any, media_type: str, manager: str = "") -> Object: ...
+    def patch(
+        self, kind: str, name: str, patch: Any, media_type: str, manager: str = "", *, subresource: str = ""
+    ) -> Object: ...
 
     def delete(self, kind: str, name: str) -> None: ...
 
-    def watch(self, kind: str, since: str, seconds: int) -> Iterator[tuple[str, Object]]: ...
+    def watch(self, kind: str, since: str, seconds: int) -> Generator[tuple[str, Object], None, None]: ...
 
     def bind(self, pod: str, node: str) -> None: ...
 
@@ -151,7 +159,15 @@ class _Transport(httpx2.BaseTransport):
 
 # --- kubernetes -------------------------------------------------------------------------------------------------------
 
-_KINDS = {"ConfigMap": "config_map", "Pod": "pod"}
+#: Kinds in a namespace: the part of a method's name, and the class that has the methods.
+_KINDS = {
+    "ConfigMap": ("config_map", "CoreV1Api"),
+    "Deployment": ("deployment", "AppsV1Api"),
+    "Pod": ("pod", "CoreV1Api"),
+}
+#: Group, version, namespace and plural of the custom resource.
+_WIDGETS = ("example.com", "v1", NAMESPACE, "widgets")
+_CUSTOM_VERBS = {"read": "get"}
 
 
 class KubernetesClient:
@@ -160,6 +176,7 @@ class KubernetesClient:
     def __init__(self, api: Any) -> None:
         self._api = api
         self._core = kubernetes.client.CoreV1Api(api)
+        self._custom = kubernetes.client.CustomObjectsApi(api)
 
     @classmethod
     def in_process(cls, in_process: InProcess) -> "KubernetesClient":
@@ -174,14 +191,23 @@ class KubernetesClient:
     def over_tcp(cls, file: str) -> "KubernetesClient":
         return cls(kubernetes.config.new_client_from_config(file))
 
-    def _call(self, verb: str, kind: str, *arguments: object, **options: object) -> Any:
-        method = getattr(
-            self._core, f"{verb}_namespaced_{_KINDS[kind]}" if kind in _KINDS else f"{verb}_{kind.lower()}"
-        )
-        place = (NAMESPACE,) if kind in _KINDS else ()
+    def _method(self, verb: str, kind: str, subresource: str = "") -> tuple[Any, tuple[str, ...]]:
+        """Return a method and the place that it takes, which stands before the name for custom resources only."""
+        end = f"_{subresource}" if subresource else ""
+        if kind == "Widget":
+            verb = _CUSTOM_VERBS.get(verb, verb)
+            return getattr(self._custom, f"{verb}_namespaced_custom_object{end}"), _WIDGETS
+        if kind not in _KINDS:
+            return getattr(self._core, f"{verb}_{kind.lower()}{end}"), ()
+        word, owner = _KINDS[kind]
+        return getattr(getattr(kubernetes.client, owner)(self._api), f"{verb}_namespaced_{word}{end}"), (NAMESPACE,)
+
+    def _call(self, verb: str, kind: str, *arguments: object, subresource: str = "", **options: object) -> Any:
+        method, place = self._method(verb, kind, subresource)
         named, rest = (arguments[:1], arguments[1:]) if verb not in ("create", "list") else ((), arguments)
+        order = (*place, *named) if kind == "Widget" else (*named, *place)
         try:
-            return self._api.sanitize_for_serialization(method(*named, *place, *rest, **options))
+            return self._api.sanitize_for_serialization(method(*order, *rest, **options))
         except kubernetes.client.ApiException as error:
             raise Refused(error.status, error.body) from error
 
@@ -194,7 +220,7 @@ class KubernetesClient:
         return found
 
     def list(self, kind: str, *, labels: str = "", fields: str = "", limit: int = 0) -> list[Object]:
-        options: dict[str, object] = {"label_selector": labels, "field_selector": fields}
+        options: dict[str, Any] = {"label_selector": labels, "field_selector": fields}
         if limit:
             options["limit"] = limit
         found: list[Object] = []
@@ -209,18 +235,23 @@ class KubernetesClient:
         replaced: Object = self._call("replace", kind, name, obj)
         return replaced
 
-    def patch(self, kind: str, name: str, patch: Any, media_type: str, manager: str = "") -> Object:
+    def patch(
+        self, kind: str, name: str, patch: Any, media_type: str, manager: str = "", *, subresource: str = ""
+    ) -> Object:
         options = {"field_manager": manager} if manager else {}
-        patched: Object = self._call("patch", kind, name, patch, _content_type=media_type, **options)
+        patched: Object = self._call(
+            "patch", kind, name, patch, subresource=subresource, _content_type=media_type, **options
+        )
         return patched
 
     def delete(self, kind: str, name: str) -> None:
         self._call("delete", kind, name)
 
-    def watch(self, kind: str, since: str, seconds: int) -> Iterator[tuple[str, Object]]:
-        method = getattr(self._core, f"list_namespaced_{_KINDS[kind]}")
+    def watch(self, kind: str, since: str, seconds: int) -> Generator[tuple[str, Object], None, None]:
+        method, place = self._method("list", kind)
+        options = {"resource_version": since} if since else {}
         watching = kubernetes.watch.Watch()
-        for event in watching.stream(method, NAMESPACE, resource_version=since, timeout_seconds=seconds):
+        for event in watching.stream(method, *place, timeout_seconds=seconds, **options):
             yield event["type"], event["raw_object"]
 
     def bind(self, pod: str, node: str) -> None:
@@ -233,7 +264,14 @@ class KubernetesClient:
 
 # --- lightkube --------------------------------------------------------------------------------------------------------
 
-_RESOURCES: dict[str, Any] = {"ConfigMap": ConfigMap, "Node": Node, "Pod": Pod}
+_RESOURCES: dict[str, Any] = {
+    "ConfigMap": ConfigMap,
+    "Deployment": Deployment,
+    "Node": Node,
+    "NodeStatus": NodeStatus,
+    "Pod": Pod,
+    "Widget": create_namespaced_resource("example.com", "v1", "Widget", "widgets"),
+}
 _PATCHES = {
     "application/json-patch+json": PatchType.JSON,
     "application/merge-patch+json": PatchType.MERGE,
@@ -293,19 +331,23 @@ class LightkubeClient:
         replaced: Object = self._call(self._client.replace, self._load(kind, obj), name).to_dict()
         return replaced
 
-    def patch(self, kind: str, name: str, patch: Any, media_type: str, manager: str = "") -> Object:
+    def patch(
+        self, kind: str, name: str, patch: Any, media_type: str, manager: str = "", *, subresource: str = ""
+    ) -> Object:
         options: dict[str, Any] = {**self._place(kind), "patch_type": _PATCHES[media_type]}
         if manager:
             options["field_manager"] = manager
-        patched: Object = self._call(self._client.patch, _RESOURCES[kind], name, patch, **options).to_dict()
+        patched: Object = self._call(
+            self._client.patch, _RESOURCES[f"{kind}{subresource.title()}"], name, patch, **options
+        ).to_dict()
         return patched
 
     def delete(self, kind: str, name: str) -> None:
         self._call(self._client.delete, _RESOURCES[kind], name, **self._place(kind))
 
-    def watch(self, kind: str, since: str, seconds: int) -> Iterator[tuple[str, Object]]:
+    def watch(self, kind: str, since: str, seconds: int) -> Generator[tuple[str, Object], None, None]:
         watching = self._client.watch(
-            _RESOURCES[kind], namespace=NAMESPACE, resource_version=since, server_timeout=seconds
+            _RESOURCES[kind], namespace=NAMESPACE, resource_version=since or None, server_timeout=seconds
         )
         for event, obj in watching:
             yield event, obj.to_dict()
