@@ -1,6 +1,6 @@
 # Everything a developer or a newcomer runs. `make help` lists it.
 #
-# Needs python3 (3.11 or newer, with venv) and the network for the first install; nothing else. Each install leaves a
+# Needs python3 (3.11 or newer, with venv) and the network for the first install; some tests need etcd (`make etcd`). Each install leaves a
 # stamp in .venv, so a second run is instant. Versions come from requirements/*.lock, with hashes; `make lock` renews them.
 
 SHELL := /bin/bash
@@ -28,7 +28,7 @@ REPLAYER ?= ../shared/api-transcripts/replay.py
 WORKERS ?= 2
 PYTEST := $(PY) -m pytest
 
-.PHONY: help up install test test-long check fix e2e bench docs parity transcripts lock clean
+.PHONY: help up install etcd test test-long check fix e2e bench docs parity transcripts lock clean
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -87,12 +87,21 @@ FAST_SUITES := $(wildcard tests/architecture tests/unit)
 DEEP_SUITES := $(wildcard tests/property tests/parity tests/scenario tests/integration)
 E2E_SUITES := $(wildcard tests/e2e)
 
-test: $(TEST_ENV) ## Install what tests need and run them, fast suites first
+# Tests of the etcd back end start an etcd. In CI a missing one is a failure, elsewhere they are skipped with a hint.
+etcd: ## Install etcd for tests, as root on Debian and Ubuntu; elsewhere say how
+	@command -v etcd >/dev/null && exit 0; \
+	install="apt-get install --yes --no-install-recommends etcd-server"; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing etcd-server"; $$install >/dev/null 2>&1 || { apt-get update && $$install; } >/dev/null \
+	    || echo "warning: etcd-server cannot be installed; hint: apt-get's own words are above" >&2; \
+	else echo "warning: etcd is not installed; hint: install it, on Debian and Ubuntu with: sudo $$install" >&2; fi
+
+test: $(TEST_ENV) etcd ## Install what tests need and run them, fast suites first
 	$(PYTEST) -q -m "not long" -n $(WORKERS) $(FAST_SUITES)
 	$(if $(strip $(DEEP_SUITES)),$(PYTEST) -q -m "not long" -n $(WORKERS) --dist loadfile $(DEEP_SUITES))
 	$(if $(strip $(E2E_SUITES)),$(PYTEST) -q -m "not long" $(E2E_SUITES))
 
-test-long: $(TEST_ENV) ## The tests that take minutes, and property tests with five times the examples
+test-long: $(TEST_ENV) etcd ## The tests that take minutes, and property tests with five times the examples
 	$(PYTEST) -q -m long -n $(WORKERS) --timeout 1200 tests
 	$(if $(wildcard tests/property),HYPOTHESIS_PROFILE=thorough $(PYTEST) -q -n $(WORKERS) --timeout 1200 tests/property)
 

@@ -1,7 +1,7 @@
 """kill -9 at any moment takes back nothing that was acknowledged, and nothing that a watcher has seen.
 
-Writers and a watcher work against `schedlab up --data-dir`; the process is killed at a moment that a seed decides and
-started again on the same folder, several times over. Each writer owns its objects, so it knows what must be there:
+Writers and a watcher work against `schedlab up`; the process is killed at a moment that a seed decides and started
+again on the same folder or etcd, several times over. etcd itself is killed with every other kill. Each writer owns its objects, so it knows what must be there:
 what was acknowledged last, or what the one request without an answer would have made of it.
 """
 
@@ -24,6 +24,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support.etcd import Etcd
 from tools.refresh_readme import ROOT
 
 WRITERS = 8
@@ -33,16 +34,27 @@ UNREACHABLE = (httpx.TransportError, httpx.StreamError)
 
 
 class Server:
-    """A simulator process on a data folder."""
+    """A simulator process on a data folder, or on an etcd."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, etcd: Etcd | None) -> None:
         self.folder = folder
+        self.etcd = etcd
+        self._kept = ["--data-dir", str(folder / "data")] if etcd is None else ["--etcd-servers", etcd.url]
+        self._kills = 0
+
+    def kill(self, process: subprocess.Popen[str]) -> None:
+        """End it as a crash would, and etcd with it every other time."""
+        process.send_signal(signal.SIGKILL)
+        self._kills += 1
+        if self.etcd is not None and self._kills % 2:
+            self.etcd.kill()
+            self.etcd.start()
 
     @contextmanager
     def running(self) -> Iterator[subprocess.Popen[str]]:
         """Start it, wait until it answers, end it if it is still there."""
         command = [sys.executable, "-m", "schedlab", "up", "--port", "0", "--apiserver-port", "0", "--nodes", "2"]
-        command += ["--data-dir", str(self.folder / "data")]
+        command += self._kept
         environment = {**os.environ, "SCHEDLAB_HOME": str(self.folder)}
         with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
             try:
@@ -190,14 +202,14 @@ async def _run(server: Server, writers: list[Writer], watcher: Watcher, kill_aft
             if kill_after_s is not None:
                 tasks += [asyncio.create_task(writer.write(client)) for writer in writers]
                 await asyncio.sleep(kill_after_s)
-            process.send_signal(signal.SIGKILL)
+            server.kill(process)
             await asyncio.gather(*tasks)
 
 
-async def _crash(folder: Path, seed: int, kills: int) -> None:
+async def _crash(folder: Path, seed: int, kills: int, etcd: Etcd | None = None) -> None:
     """Kill the server again and again."""
     chance = random.Random(seed)
-    server, watcher = Server(folder), Watcher()
+    server, watcher = Server(folder, etcd), Watcher()
     writers = [Writer(number, seed) for number in range(WRITERS)]
     for _ in range(kills):
         await _run(server, writers, watcher, chance.uniform(0.02, 1.2))
@@ -210,9 +222,24 @@ def test_acknowledged_writes_survive_kills(tmp_path: Path) -> None:
     asyncio.run(_crash(tmp_path, seed=1, kills=3))
 
 
+def test_acknowledged_writes_in_etcd_survive_kills(tmp_path: Path) -> None:
+    """As in a folder, also when etcd is killed at the same time."""
+    with Etcd(tmp_path) as etcd:
+        asyncio.run(_crash(tmp_path, seed=1, kills=3, etcd=etcd))
+
+
 @pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", range(2, 6))
 def test_acknowledged_writes_survive_many_kills(seed: int, tmp_path: Path) -> None:
     """Forty kills in all, on four folders."""
     asyncio.run(_crash(tmp_path, seed, kills=10))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seed", range(2, 4))
+def test_acknowledged_writes_in_etcd_survive_many_kills(seed: int, tmp_path: Path) -> None:
+    """Twenty kills in all, on two etcds."""
+    with Etcd(tmp_path) as etcd:
+        asyncio.run(_crash(tmp_path, seed, kills=10, etcd=etcd))

@@ -27,8 +27,9 @@ pytestmark = pytest.mark.parametrize("kubectl", ["1.37"], indirect=True)  # what
 class Lab:
     """A cluster that can be started and stopped, and kubectl for it."""
 
-    def __init__(self, folder: Path, kubectl: Path) -> None:
+    def __init__(self, folder: Path, kubectl: Path, *kept: str) -> None:
         self.data = folder / "data"
+        self._kept = " ".join(kept or ("--data-dir", str(self.data)))
         self._kubectl = kubectl
         self.environment = {
             **os.environ,
@@ -39,7 +40,7 @@ class Lab:
     @contextmanager
     def up(self, limit: str = "") -> Iterator[None]:
         """Start it, and stop it by `schedlab down`; `limit` is a shell command that comes before."""
-        up = f"{PROGRAMS}/schedlab up --port 0 --apiserver-port 0 --nodes 3 --data-dir {self.data}"
+        up = f"{PROGRAMS}/schedlab up --port 0 --apiserver-port 0 --nodes 3 {self._kept}"
         command = ["bash", "-c", f"{limit or ':'}; exec {up}"]
         with subprocess.Popen(command, cwd=ROOT, env=self.environment, stdout=subprocess.PIPE, text=True) as process:
             try:

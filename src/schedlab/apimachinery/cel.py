@@ -88,6 +88,14 @@ def semver_value(value: Semver | str) -> dict[str, str]:
     return {SEMVER: str(semver.parse(value) if isinstance(value, str) else value)}
 
 
+def quantity_of(value: object) -> Quantity:
+    """Return the quantity that an expression has in its hands; raises CelError for anything else."""
+    found = _own(value)
+    if not isinstance(found, Quantity):
+        raise CelError("no such overload")
+    return found
+
+
 def _own(value: object) -> Quantity | Semver:
     if isinstance(value, dict) and len(value) == 1:
         ((tag, text),) = value.items()
@@ -96,13 +104,6 @@ def _own(value: object) -> Quantity | Semver:
         if tag == SEMVER:
             return semver.parse(text)
     raise CelError("no such overload")
-
-
-def _quantity(value: object) -> Quantity:
-    found = _own(value)
-    if not isinstance(found, Quantity):
-        raise CelError("no such overload")
-    return found
 
 
 def _semver(value: object) -> Semver:
@@ -116,8 +117,8 @@ def _semver(value: object) -> Semver:
 
 
 @dataclass(frozen=True, slots=True)
-class _Function:
-    """One overload; without an implementation the run-time library has it, and only the check must learn of it."""
+class Function:
+    """One overload of a function or an operator (`_*_`); without an implementation the run-time library has it, and only the check must learn of it."""
 
     name: str
     parameters: tuple[CelType, ...]
@@ -151,7 +152,7 @@ def _is_quantity(text: str) -> bool:
 
 
 def _as_integer(value: object) -> int:
-    number = _quantity(value)
+    number = quantity_of(value)
     if not _is_integer(value):
         raise CelError("cannot convert value to integer")
     return number.value()
@@ -159,7 +160,7 @@ def _as_integer(value: object) -> int:
 
 def _is_integer(value: object) -> bool:
     # A number that had to become an arbitrary-precision decimal counts as none, even a whole one.
-    number = _quantity(value)
+    number = quantity_of(value)
     if number.is_big or number.scale < 0:
         return False
     whole: int = number.unscaled * 10**number.scale
@@ -167,8 +168,8 @@ def _is_integer(value: object) -> bool:
 
 
 def _add(left: object, right: object, sign: int = 1) -> dict[str, str]:
-    number = quantity.of_int(right) if isinstance(right, int) else _quantity(right)
-    return quantity_value(_quantity(left) + (number if sign > 0 else -number))
+    number = quantity.of_int(right) if isinstance(right, int) else quantity_of(right)
+    return quantity_value(quantity_of(left) + (number if sign > 0 else -number))
 
 
 def _parse_semver(text: str, normalize: bool) -> Semver:  # noqa: FBT001 - a parameter of CEL's function
@@ -239,56 +240,56 @@ _LIST: Final = list_of(DYN)
 _NUMBERS: Final = (INT, UINT, DOUBLE)
 
 _QUANTITIES: Final = (
-    _Function("quantity", (STRING,), QUANTITY, _make_quantity, is_member=False),
-    _Function("isQuantity", (STRING,), BOOL, _is_quantity, is_member=False),
-    _Function("sign", (QUANTITY,), INT, lambda value: _quantity(value).sign, is_member=False),
-    _Function("compareTo", (QUANTITY, QUANTITY), INT, _compare),
-    _Function("isGreaterThan", (QUANTITY, QUANTITY), BOOL, lambda a, b: _compare(a, b) > 0),
-    _Function("isLessThan", (QUANTITY, QUANTITY), BOOL, lambda a, b: _compare(a, b) < 0),
-    _Function("asApproximateFloat", (QUANTITY,), DOUBLE, lambda value: _quantity(value).as_approximate_float64()),
-    _Function("asInteger", (QUANTITY,), INT, _as_integer),
-    _Function("isInteger", (QUANTITY,), BOOL, _is_integer),
-    _Function("add", (QUANTITY, QUANTITY), QUANTITY, _add),
-    _Function("add", (QUANTITY, INT), QUANTITY, _add),
-    _Function("sub", (QUANTITY, QUANTITY), QUANTITY, lambda a, b: _add(a, b, -1)),
-    _Function("sub", (QUANTITY, INT), QUANTITY, lambda a, b: _add(a, b, -1)),
+    Function("quantity", (STRING,), QUANTITY, _make_quantity, is_member=False),
+    Function("isQuantity", (STRING,), BOOL, _is_quantity, is_member=False),
+    Function("sign", (QUANTITY,), INT, lambda value: quantity_of(value).sign, is_member=False),
+    Function("compareTo", (QUANTITY, QUANTITY), INT, _compare),
+    Function("isGreaterThan", (QUANTITY, QUANTITY), BOOL, lambda a, b: _compare(a, b) > 0),
+    Function("isLessThan", (QUANTITY, QUANTITY), BOOL, lambda a, b: _compare(a, b) < 0),
+    Function("asApproximateFloat", (QUANTITY,), DOUBLE, lambda value: quantity_of(value).as_approximate_float64()),
+    Function("asInteger", (QUANTITY,), INT, _as_integer),
+    Function("isInteger", (QUANTITY,), BOOL, _is_integer),
+    Function("add", (QUANTITY, QUANTITY), QUANTITY, _add),
+    Function("add", (QUANTITY, INT), QUANTITY, _add),
+    Function("sub", (QUANTITY, QUANTITY), QUANTITY, lambda a, b: _add(a, b, -1)),
+    Function("sub", (QUANTITY, INT), QUANTITY, lambda a, b: _add(a, b, -1)),
 )
 _VERSIONS: Final = (
-    _Function("semver", (STRING,), SEMVER, _make_semver, is_member=False),
-    _Function("semver", (STRING, BOOL), SEMVER, _make_semver, is_member=False),
-    _Function("isSemver", (STRING,), BOOL, _is_semver, is_member=False),
-    _Function("isSemver", (STRING, BOOL), BOOL, _is_semver, is_member=False),
+    Function("semver", (STRING,), SEMVER, _make_semver, is_member=False),
+    Function("semver", (STRING, BOOL), SEMVER, _make_semver, is_member=False),
+    Function("isSemver", (STRING,), BOOL, _is_semver, is_member=False),
+    Function("isSemver", (STRING, BOOL), BOOL, _is_semver, is_member=False),
     # At run time those of quantities do these, too.
-    _Function("compareTo", (SEMVER, SEMVER), INT),
-    _Function("isGreaterThan", (SEMVER, SEMVER), BOOL),
-    _Function("isLessThan", (SEMVER, SEMVER), BOOL),
-    _Function("major", (SEMVER,), INT, lambda value: _semver(value).major),
-    _Function("minor", (SEMVER,), INT, lambda value: _semver(value).minor),
-    _Function("patch", (SEMVER,), INT, lambda value: _semver(value).patch),
+    Function("compareTo", (SEMVER, SEMVER), INT),
+    Function("isGreaterThan", (SEMVER, SEMVER), BOOL),
+    Function("isLessThan", (SEMVER, SEMVER), BOOL),
+    Function("major", (SEMVER,), INT, lambda value: _semver(value).major),
+    Function("minor", (SEMVER,), INT, lambda value: _semver(value).minor),
+    Function("patch", (SEMVER,), INT, lambda value: _semver(value).patch),
 )
 _LISTS: Final = (
-    _Function("isSorted", (_LIST,), BOOL, _is_sorted),
-    _Function("sum", (_LIST,), DYN, lambda items: _compared(sum, items)),
-    _Function("min", (_LIST,), DYN, _extreme("min", min)),
-    _Function("max", (_LIST,), DYN, _extreme("max", max)),
-    _Function("sets.contains", (_LIST, _LIST), BOOL, lambda a, b: all(x in a for x in b), is_member=False),
-    _Function(
+    Function("isSorted", (_LIST,), BOOL, _is_sorted),
+    Function("sum", (_LIST,), DYN, lambda items: _compared(sum, items)),
+    Function("min", (_LIST,), DYN, _extreme("min", min)),
+    Function("max", (_LIST,), DYN, _extreme("max", max)),
+    Function("sets.contains", (_LIST, _LIST), BOOL, lambda a, b: all(x in a for x in b), is_member=False),
+    Function(
         "sets.equivalent",
         (_LIST, _LIST),
         BOOL,
         lambda a, b: all(x in a for x in b) and all(x in b for x in a),
         is_member=False,
     ),
-    _Function("sets.intersects", (_LIST, _LIST), BOOL, lambda a, b: any(x in a for x in b), is_member=False),
+    Function("sets.intersects", (_LIST, _LIST), BOOL, lambda a, b: any(x in a for x in b), is_member=False),
 )
 _TEXTS: Final = (
-    _Function("find", (STRING, STRING), STRING, _find),
-    _Function("findAll", (STRING, STRING), list_of(STRING), _find_all),
-    _Function("findAll", (STRING, STRING, INT), list_of(STRING), _find_all),
+    Function("find", (STRING, STRING), STRING, _find),
+    Function("findAll", (STRING, STRING), list_of(STRING), _find_all),
+    Function("findAll", (STRING, STRING, INT), list_of(STRING), _find_all),
 )
 # The run-time library compares numbers of different types, but its check does not know.
 _COMPARISONS: Final = tuple(
-    _Function(operator, (left, right), BOOL, is_member=False)
+    Function(operator, (left, right), BOOL, is_member=False)
     for operator in ("_<_", "_<=_", "_>_", "_>=_")
     for left in _NUMBERS
     for right in _NUMBERS
@@ -296,8 +297,8 @@ _COMPARISONS: Final = tuple(
 )
 _FUNCTIONS: Final = (*_QUANTITIES, *_VERSIONS, *_LISTS, *_TEXTS)
 _MORE_OVERLOADS: Final = (
-    _Function("indexOf", (_LIST, DYN), INT, _first_index),
-    _Function("lastIndexOf", (_LIST, DYN), INT, _last_index),
+    Function("indexOf", (_LIST, DYN), INT, _first_index),
+    Function("lastIndexOf", (_LIST, DYN), INT, _last_index),
     *_COMPARISONS,
 )
 
@@ -323,7 +324,7 @@ def _type(cel: ModuleType, kind: CelType, *, is_loose: bool) -> Any:
     return cel.Type.List(*arguments) if kind[0] == "list" else cel.Type.Map(*arguments)
 
 
-def _declarations(cel: ModuleType, functions: tuple[_Function, ...], *, is_loose: bool) -> list[Any]:
+def _declarations(cel: ModuleType, functions: tuple[Function, ...], *, is_loose: bool) -> list[Any]:
     overloads: dict[str, list[Any]] = {}
     for number, function in enumerate(functions):
         if is_loose and function.body is None:
@@ -341,7 +342,7 @@ def _declarations(cel: ModuleType, functions: tuple[_Function, ...], *, is_loose
     return [cel.FunctionDecl(name, found) for name, found in overloads.items()]
 
 
-def _make(variables: Mapping[str, cel.Type], *, is_loose: bool) -> cel.Env:
+def _make(variables: Mapping[str, cel.Type], *, is_loose: bool, more: tuple[Function, ...] = ()) -> cel.Env:
     from cel_expr_python.ext import ext_bindings, ext_optional, ext_strings
 
     cel = _library()
@@ -352,7 +353,7 @@ def _make(variables: Mapping[str, cel.Type], *, is_loose: bool) -> cel.Env:
             ext_optional.ExtOptional(),
             ext_strings.ExtStrings(2),
             # Overloads of functions that exist already can only be added by an extension.
-            cel.CelExtension("kubernetes", _declarations(cel, _MORE_OVERLOADS, is_loose=is_loose)),
+            cel.CelExtension("kubernetes", _declarations(cel, (*_MORE_OVERLOADS, *more), is_loose=is_loose)),
         ],
         functions=_declarations(cel, _FUNCTIONS, is_loose=is_loose),
     )
@@ -399,15 +400,20 @@ class Environment:
 
 
 class Variables:
-    """Several variables of any type; expressions about them are taken as they are and fail when they are evaluated."""
+    """Several variables of any type; expressions about them are taken as they are and fail when they are evaluated.
 
-    def __init__(self, *names: str) -> None:
+    They know the given functions, too.
+    """
+
+    def __init__(self, *names: str, functions: tuple[Function, ...] = ()) -> None:
         self._names = names
+        self._functions = functions
         self._environment: cel.Env | None = None
 
     def _made(self) -> cel.Env:
         if self._environment is None:
-            self._environment = _make(dict.fromkeys(self._names, _library().Type.DYN), is_loose=True)
+            variables = dict.fromkeys(self._names, _library().Type.DYN)
+            self._environment = _make(variables, is_loose=True, more=self._functions)
         return self._environment
 
     def compile(self, expression: str) -> Expression:
@@ -479,12 +485,15 @@ class Expression:
     _program: cel.Expression
     kind: str
 
-    def evaluate(self, bound: cel.Activation) -> tuple[object, str]:
-        """Return the value of an expression and the name of its type; CelError when it fails."""
+    def evaluate(self, bound: cel.Activation, *, plain: bool = False) -> tuple[object, str]:
+        """Return the value of an expression and the name of its type; CelError when it fails.
+
+        A plain value has no values of the library in it.
+        """
         try:
             found = self._program.eval(bound)
             kind = str(found.type())
-            value = found.value()
+            value = found.plain_value() if plain else found.value()
         except (RuntimeError, TypeError) as error:
             raise _failure(str(error)) from None
         if kind == "ERROR":

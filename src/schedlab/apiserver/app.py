@@ -25,7 +25,7 @@ from schedlab.apimachinery.errors import Forbidden, StatusError, new_bad_request
 from schedlab.apimachinery.gvk import GroupResource
 from schedlab.apimachinery.resources import Resources
 from schedlab.apimachinery.time import TimeError, parse_duration
-from schedlab.apiserver import authorization
+from schedlab.apiserver import authorization, resource_metrics
 from schedlab.apiserver.answers import (
     Answer,
     Receive,
@@ -52,6 +52,7 @@ from schedlab.apiserver.rbac import Access, RBACAuthorizer
 from schedlab.apiserver.reading import ReadHandlers
 from schedlab.apiserver.request import ClientGone, Request
 from schedlab.apiserver.request_info import RequestInfo
+from schedlab.apiserver.resource_metrics import ResourceMetricsHandlers
 from schedlab.apiserver.results import Pieces
 from schedlab.apiserver.reviews import REVIEWS, ReviewHandlers, unstored
 from schedlab.apiserver.routing import Route, Router
@@ -61,6 +62,7 @@ from schedlab.apiserver.token_requests import TokenHandlers
 from schedlab.apiserver.warnings import warning_headers
 from schedlab.apiserver.watching import WatchStream
 from schedlab.apiserver.writing import WriteHandlers
+from schedlab.client.resource_metrics import ResourceMetrics
 from schedlab.kernel.clock import Clock
 from schedlab.registry.custom.resource import CustomResource
 from schedlab.registry.registry import Registry
@@ -108,7 +110,8 @@ class _Special(Protocol):
 class APIServer:
     """The ASGI application.
 
-    Without a `signing_key`, tokens of service accounts are good until the process ends.
+    Without a `signing_key`, tokens of service accounts are good until the process ends. Without `metrics`, the metrics
+    API is not served.
     """
 
     def __init__(
@@ -120,6 +123,7 @@ class APIServer:
         *,
         authorizer: Authorizer | None = None,
         logs: LogSource | None = None,
+        metrics: ResourceMetrics | None = None,
         signing_key: ec.EllipticCurvePrivateKey | None = None,
         audit: AuditLog | None = None,
     ) -> None:
@@ -138,7 +142,9 @@ class APIServer:
             ReviewHandlers(self._authenticator, self._authorizer, clock),
             TokenHandlers(registry, accounts, clock),
             ComponentHandlers(registry, self._reading),
+            *([] if metrics is None else [ResourceMetricsHandlers(registry, self._reading, metrics)]),
         )
+        measured = () if metrics is None else resource_metrics.RESOURCES
         self._handlers: dict[str, Handler] = {
             "get": self._reading.get,
             "list": self._reading.list_or_watch,
@@ -154,10 +160,11 @@ class APIServer:
 
         def serve() -> None:
             """Look anew at which resources there are."""
-            served = [*registry.served, *_UNSTORED]
+            served = [*registry.served, *_UNSTORED, *measured]
             self._router = Router(served)
             discovery = Discovery(Resources(resource.type for resource in served), self._settings.address)
             custom = {one.type: one.openapi for one in served if isinstance(one, CustomResource)}
+            custom |= {one.type: resource_metrics.SCHEMAS[one.type] for one in measured}
             self._endpoints = Endpoints(discovery, health, self._metrics, accounts, custom)
             self._reading.end_stale()
 

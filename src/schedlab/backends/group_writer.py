@@ -35,6 +35,8 @@ class Compaction:
 Job: TypeAlias = WatchEvent | Compaction
 #: Makes changes safe, all or none of them, or compacts; raises WriteRefusedError when a later batch may succeed.
 WriteBatch: TypeAlias = Callable[[Sequence[WatchEvent] | Compaction], None]
+#: Says how many of the changes that wait, at least one, can be made safe together.
+CountTogether: TypeAlias = Callable[[Sequence[WatchEvent]], int]
 
 
 class WriteRefusedError(Exception):
@@ -48,8 +50,16 @@ class GroupWriter:
     from then on, and `on_broken` is told.
     """
 
-    def __init__(self, write: WriteBatch, post: Post, on_broken: Callable[[Exception], None]) -> None:
+    def __init__(
+        self,
+        write: WriteBatch,
+        post: Post,
+        on_broken: Callable[[Exception], None],
+        *,
+        together: CountTogether = len,
+    ) -> None:
         self._write = write
+        self._together = together
         self._post = post
         self._on_broken = on_broken
         self._listener: DurabilityListener | None = None
@@ -113,6 +123,7 @@ class GroupWriter:
                 if isinstance(job, Compaction):
                     break
                 batch.append(job)
+            del batch[self._together(batch) :]
             del self._queue[: len(batch)]
             return batch
 

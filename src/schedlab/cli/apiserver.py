@@ -11,18 +11,17 @@ import uvloop
 from cyclopts import Parameter
 
 from schedlab.apimachinery.features import FeatureGates
-from schedlab.cli.options import AuditLogOption, bound_socket, read_seconds, refuse_negative
+from schedlab.cli.options import NO_STORAGE, AuditLogOption, StorageOptions, bound_socket, read_seconds, refuse_negative
 from schedlab.cluster.api import APISettings
 from schedlab.cluster.home import Home
 from schedlab.cluster.served import ServedAPI
+from schedlab.cluster.storage import Storage
 
 
 def apiserver(
     *,
     feature_gates: Annotated[str, Parameter(help="Kubernetes feature gates, A=true,B=false.")] = "",
-    data_dir: Annotated[
-        Path | None, Parameter(help="Folder that keeps the objects over restarts; without one nothing is kept.")
-    ] = None,
+    storage: StorageOptions = NO_STORAGE,
     event_ttl: Annotated[str, Parameter(help="How long events are kept; 0 is for ever.")] = "1h",
     compaction_interval: Annotated[
         str, Parameter(help="How often revisions are forgotten that were old one interval ago; 0 is never.")
@@ -43,17 +42,18 @@ def apiserver(
         compaction_interval_s=read_seconds(compaction_interval, "--compaction-interval"),
         history=history,
     )
+    kept = storage.read()
     home = Home.of(name)
     home.prepare()
     with home.hold(), bound_socket(apiserver_port, "--apiserver-port") as bound:
-        uvloop.run(_serve(settings, home, bound, data_dir, audit_log))
+        uvloop.run(_serve(settings, home, bound, kept, audit_log))
     return 0
 
 
 async def _serve(
-    settings: APISettings, home: Home, bound: socket.socket, data_dir: Path | None, audit_log: Path | None
+    settings: APISettings, home: Home, bound: socket.socket, storage: Storage, audit_log: Path | None
 ) -> None:
-    served = ServedAPI(settings, home, bound, data_dir, audit_log)
+    served = ServedAPI(settings, home, bound, storage, audit_log)
     try:
         await served.start()
         address = f"https://{served.address}"

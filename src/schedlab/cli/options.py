@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from schedlab.apimachinery.time import TimeError, parse_duration
 from schedlab.cluster.plugin_loading import load_hooks, load_plugin
+from schedlab.cluster.storage import Storage, etcd_place
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.kernel.errors import SchedlabError
 from schedlab.scheduler.framework.hooks import HooksFactory
@@ -61,6 +62,45 @@ NO_PLUGINS: Final = PluginOptions()
 AuditLogOption: TypeAlias = Annotated[
     Path | None, Parameter(help="File to which the API server logs who asks for what, one JSON line per stage.")
 ]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True)
+class StorageOptions:
+    """Where the objects are kept; the names of etcd's options are kube-apiserver's."""
+
+    data_dir: Annotated[
+        Path | None, Parameter(help="Folder that keeps the objects over restarts; without one nothing is kept.")
+    ] = None
+    etcd_servers: Annotated[
+        str, Parameter(help="URLs of an etcd that keeps the objects instead of a folder, with commas between them.")
+    ] = ""
+    etcd_prefix: Annotated[str, Parameter(help="Where in etcd the objects lie.")] = "/registry"
+    etcd_cafile: Annotated[Path | None, Parameter(help="Certificate authority of etcd, a PEM file.")] = None
+    etcd_certfile: Annotated[Path | None, Parameter(help="Client certificate for etcd, a PEM file.")] = None
+    etcd_keyfile: Annotated[Path | None, Parameter(help="Key of the client certificate for etcd, a PEM file.")] = None
+
+    def read(self) -> Storage:
+        """Return the place that is meant; raises SchedlabError."""
+        files = (self.etcd_cafile, self.etcd_certfile, self.etcd_keyfile)
+        if not self.etcd_servers:
+            if any(files):
+                raise SchedlabError(
+                    "files for etcd are given, but no etcd",
+                    location="--etcd-servers",
+                    hint="name it, or leave them out",
+                )
+            return Storage(self.data_dir)
+        if self.data_dir is not None:
+            raise SchedlabError(
+                "a cluster is kept in one place",
+                location="--data-dir, --etcd-servers",
+                hint="give one of the two",
+            )
+        return Storage(etcd=etcd_place(self.etcd_servers, self.etcd_prefix, files))
+
+
+NO_STORAGE: Final = StorageOptions()
 
 
 def refuse_negative(number: int, option: str, what: str) -> None:

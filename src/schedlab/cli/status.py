@@ -48,7 +48,8 @@ def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
     objects, decisions = facts["objects"], facts["decisions"]
     yield f"simulator        {facts['simulator']}"
     yield f"running since    {facts['startedAt']}"
-    yield f"kept in          {facts['dataDir'] or 'memory only'}"
+    etcd = ", ".join(facts["etcdServers"] or ())
+    yield f"kept in          {facts['dataDir'] or (etcd and f'etcd, {etcd}') or 'memory only'}"
     yield f"memory           {facts['memoryBytes'] / _MIB:.0f} MiB"
     yield f"decisions        {decisions['attempts']} attempts of {decisions['pods']} pods"
     yield f"objects          {sum(objects.values())} at revision {facts['revision']}"

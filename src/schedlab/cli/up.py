@@ -15,10 +15,20 @@ from cyclopts import Parameter
 
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.apimachinery.yaml import YAMLError, load_document
-from schedlab.cli.options import NO_PLUGINS, AuditLogOption, PluginOptions, bound_socket, read_seconds, refuse_negative
+from schedlab.cli.options import (
+    NO_PLUGINS,
+    NO_STORAGE,
+    AuditLogOption,
+    PluginOptions,
+    StorageOptions,
+    bound_socket,
+    read_seconds,
+    refuse_negative,
+)
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.home import Home
 from schedlab.cluster.served import ServedCluster, loopback_address
+from schedlab.cluster.storage import Storage
 from schedlab.decisions.annotations import AnnotationMode
 from schedlab.kernel.errors import SchedlabError
 from schedlab.web.app import SimulatorApp
@@ -36,9 +46,7 @@ def up(
     scheduler: Annotated[
         bool, Parameter(help="Schedule pods; with --no-scheduler only schedulers of other processes do.")
     ] = True,
-    data_dir: Annotated[
-        Path | None, Parameter(help="Folder that keeps the cluster over restarts; without one nothing is kept.")
-    ] = None,
+    storage: StorageOptions = NO_STORAGE,
     event_ttl: Annotated[str, Parameter(help="How long events are kept; 0 is for ever.")] = "1h",
     compaction_interval: Annotated[
         str, Parameter(help="How often revisions are forgotten that were old one interval ago; 0 is never.")
@@ -66,6 +74,7 @@ def up(
         compaction_interval_s=read_seconds(compaction_interval, "--compaction-interval"),
         history=history,
     )
+    files = Files(storage.read(), audit_log)
     home = Home.of(name)
     home.prepare()
     with (
@@ -73,7 +82,7 @@ def up(
         bound_socket(apiserver_port, "--apiserver-port") as api,
         bound_socket(port, "--port") as simulator,
     ):
-        uvloop.run(_serve(settings, home, Sockets(api, simulator), Files(data_dir, audit_log)))
+        uvloop.run(_serve(settings, home, Sockets(api, simulator), files))
     return 0
 
 
@@ -109,12 +118,12 @@ class Sockets:
 class Files:
     """Where a cluster writes besides its own folder."""
 
-    data_dir: Path | None
+    storage: Storage
     audit_log: Path | None
 
 
 async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, files: Files) -> None:
-    served = ServedCluster(settings, home, sockets.api, files.data_dir, files.audit_log)
+    served = ServedCluster(settings, home, sockets.api, files.storage, files.audit_log)
     try:
         await served.start()
         cluster = served.cluster
@@ -127,14 +136,14 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, files:
         home.write_cluster({**addresses, "pid": os.getpid()})
         for warning in cluster.warnings:
             print(f"warning: {warning}", file=sys.stderr, flush=True)
-        print("\n".join(_greeting(home, addresses, cluster, files.data_dir)), flush=True)
+        print("\n".join(_greeting(home, addresses, cluster, files.storage)), flush=True)
         await served.until_stopped()
     finally:
         await served.stop()
 
 
-def _greeting(home: Home, addresses: Mapping[str, str], cluster: Cluster, data_dir: Path | None) -> Sequence[str]:
-    what_stays = "nothing of the cluster is kept" if data_dir is None else f"the cluster is kept in {data_dir}"
+def _greeting(home: Home, addresses: Mapping[str, str], cluster: Cluster, storage: Storage) -> Sequence[str]:
+    what_stays = f"the cluster is kept in {storage}" if str(storage) else "nothing of the cluster is kept"
     return (
         f"Kubernetes API   {addresses['apiserver']}",
         f"simulator        {addresses['simulator']}",

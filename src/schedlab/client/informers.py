@@ -71,6 +71,11 @@ class Informer:
             return tuple(self._objects.values())
         return tuple(self._of_namespace.get(namespace, {}).values())
 
+    @property
+    def count(self) -> int:
+        """How many objects there are."""
+        return len(self._objects)
+
     def add_index(self, name: str, key_of: KeyOf) -> None:
         """Keep the objects by another value, too; an index of that name that is there already stays."""
         if name in self._indexes:

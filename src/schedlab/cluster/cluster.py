@@ -18,6 +18,7 @@ from schedlab.client.informers import Informers
 from schedlab.cluster.api import API, APISettings
 from schedlab.cluster.driver import Caller
 from schedlab.cluster.plugin_registry import enable, registry_for
+from schedlab.cluster.usage import install_usages, usage_parts
 from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.node_lifecycle.controller import NodeLifecycleController
 from schedlab.controllers.registry import CONTROLLERS, DRIVERS
@@ -77,11 +78,13 @@ class Cluster(API):
     ) -> None:
         super().__init__(clock, random, settings, caller, backend=backend)
         self.settings = settings
+        install_usages(self.registry)
         self.informers = Informers(self.client("schedlab-informers"))
         self.log = DecisionLog(newest_revision=lambda: self.registry.revision)
         self.warnings: tuple[str, ...] = ()
         self.scheduler = self._new_scheduler(random.split("scheduler"))
         self.kubelet = Kubelet(self.informers, clock)
+        self.metrics, self._usage_checker = usage_parts(self.informers, clock, self.kubelet.runs)
         heartbeats = Heartbeats(clock)
         self.registry.overlay("leases.coordination.k8s.io", Overlay(heartbeats.lease))
         self.registry.overlay("nodes", Overlay(heartbeats.node))
@@ -146,10 +149,13 @@ class Cluster(API):
         self.engine.add(self.scheduler, self.client("kube-scheduler"))
         # Kubelets and node lifecycle go first: a node must be ready before the scheduler looks at it.
         self.engine.add(self.kubelet, self.client("kubelet"), first=True)
+        self.engine.add(self._usage_checker, self.client("kwok"))
         resources = tuple(self.registry.resources)
         features = self.settings.feature_gates
         runs = self.kubelet.runs
-        context = ControllerContext(self.informers, self.clock, random, features, resources, root_ca, runs)
+        context = ControllerContext(
+            self.informers, self.clock, random, features, resources, root_ca, runs, self.metrics
+        )
         controller_manager = self.client("kube-controller-manager")
         for name, make in CONTROLLERS.items():
             self.engine.add(make(context), controller_manager, first=name == NodeLifecycleController.name)

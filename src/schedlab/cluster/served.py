@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,26 +27,25 @@ from schedlab.apiserver.durability import settle
 from schedlab.apiserver.kubeconfig import write_kubeconfig
 from schedlab.apiserver.policy.bootstrap import bootstrap_access
 from schedlab.apiserver.server import Application, RunningServer
-from schedlab.backends import SQLiteBackend
+from schedlab.client.resource_metrics import ResourceMetrics
 from schedlab.cluster.api import API, APISettings
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.home import Home
 from schedlab.cluster.http_caller import HTTPCaller
 from schedlab.cluster.live import LiveDriver
 from schedlab.cluster.memory import memory_bytes
+from schedlab.cluster.storage import Storage
 from schedlab.cluster.wall_clock import WallClock, entropy
 from schedlab.kernel.errors import SchedlabError
 
 ADMINISTRATOR: Final = UserInfo("admin", "admin-uid", ("system:masters",))
 LOOPBACK_NAMES: Final = frozenset(("127.0.0.1", "localhost", "::1"))
 
-_SWITCH_S: Final = 0.001
-
 
 class ServedAPI:
     """An API on the wall clock, served on a bound socket; everything runs in the loop that starts it.
 
-    It is kept in `data_dir`, if there is one; `audit_log` is a file for what is asked of it.
+    `audit_log` is a file for what is asked of it.
     """
 
     def __init__(
@@ -55,19 +53,15 @@ class ServedAPI:
         settings: APISettings,
         home: Home,
         bound: socket.socket,
-        data_dir: Path | None = None,
+        storage: Storage | None = None,
         audit_log: Path | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._lost: asyncio.Future[None] = self._loop.create_future()
-        self._backend: SQLiteBackend | None = None
         self._clock = WallClock()
         self._audit = None if audit_log is None else AuditLog.open(audit_log, self._clock)
-        if data_dir is not None:
-            self._backend = SQLiteBackend(data_dir, post=self._post, on_broken=self._storage_lost)
-            # The writer's thread asks for the interpreter twice per batch and would wait 5 ms each time.
-            sys.setswitchinterval(_SWITCH_S)
-        self._data_dir = data_dir
+        self._storage = storage or Storage()
+        self._backend = self._storage.open(self._post, self._storage_lost)
         self._started_ns = self._clock.now_ns()
         self._caller = HTTPCaller()
         self._home = home
@@ -88,6 +82,7 @@ class ServedAPI:
             Authenticator({self.token: ADMINISTRATOR}),
             # Only these names lead here: a page whose own name was made to point at this machine gets nothing.
             Settings(address=self.address, hosts=LOOPBACK_NAMES),
+            metrics=self._metrics(),
             signing_key=ensure_signing_key(home.pki),
             audit=self._audit,
         )
@@ -96,6 +91,10 @@ class ServedAPI:
 
     def _make(self, settings: APISettings) -> API:
         return API(self._clock, entropy(), settings, self._caller, backend=self._backend)
+
+    def _metrics(self) -> ResourceMetrics | None:
+        """Return who knows what pods and nodes use."""
+        return None
 
     async def start(self) -> None:
         """Let the parts run and the API server answer; write the kubeconfig."""
@@ -152,13 +151,18 @@ class ServedAPI:
         self._driver.wake()
 
     def _storage_lost(self, error: Exception) -> None:
-        if not self._lost.done():
-            self._lost.set_exception(
-                SchedlabError(
-                    f"the cluster can no longer be kept: {error}",
-                    hint="nothing was acknowledged that is not kept; look after the disk, then start again",
-                )
+        if self._lost.done():
+            return
+        place, what, advice = "", str(error), "look after the storage, then start again"
+        if isinstance(error, SchedlabError):
+            place, what, advice = error.location, error.message, error.hint
+        self._lost.set_exception(
+            SchedlabError(
+                f"the cluster can no longer be kept: {what}",
+                location=place,
+                hint=f"nothing was acknowledged that is not kept; {advice}",
             )
+        )
 
 
 class ServedCluster(ServedAPI):
@@ -171,10 +175,10 @@ class ServedCluster(ServedAPI):
         settings: ClusterSettings,
         home: Home,
         bound: socket.socket,
-        data_dir: Path | None = None,
+        storage: Storage | None = None,
         audit_log: Path | None = None,
     ) -> None:
-        super().__init__(settings, home, bound, data_dir, audit_log)
+        super().__init__(settings, home, bound, storage, audit_log)
 
     def _make(self, settings: APISettings) -> API:
         assert isinstance(settings, ClusterSettings)
@@ -182,16 +186,21 @@ class ServedCluster(ServedAPI):
         self.cluster = Cluster(self._clock, entropy(), settings, self._caller, root_ca=authority, backend=self._backend)
         return self.cluster
 
+    def _metrics(self) -> ResourceMetrics:
+        return self.cluster.metrics
+
     def status(self) -> dict[str, Any]:
         """Tell how the cluster is: what `schedlab status` shows."""
         store, log = self.cluster.store, self.cluster.log
+        data_dir, etcd = self._storage.data_dir, self._storage.etcd
         return {
             "startedAt": format_time(self._started_ns),
             "revision": store.revision,
             "objects": {resource: store.count(resource) for resource in store.resources()},
             "decisions": {"attempts": sum(len(story.attempts) for story in log.stories()), "pods": len(log)},
             "memoryBytes": memory_bytes(),
-            "dataDir": None if self._data_dir is None else str(self._data_dir.absolute()),
+            "dataDir": None if data_dir is None else str(data_dir.absolute()),
+            "etcdServers": None if etcd is None else list(etcd.servers),
         }
 
 

@@ -15,6 +15,9 @@ from schedlab.controllers.cronjob.controller import CronJobController
 from schedlab.controllers.daemonset.controller import DaemonSetsController
 from schedlab.controllers.deployment.controller import DeploymentController
 from schedlab.controllers.disruption import DisruptionController
+from schedlab.controllers.endpoints.controller import EndpointsController
+from schedlab.controllers.endpointslice.controller import EndpointSliceController
+from schedlab.controllers.endpointslicemirroring import EndpointSliceMirroringController
 from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.garbagecollector import GarbageCollector
 from schedlab.controllers.job.controller import JobController
@@ -49,6 +52,9 @@ CONTROLLERS: Final[Mapping[str, Constructor]] = {
     RootCACertPublisher.name: RootCACertPublisher,
     ClusterRoleAggregationController.name: ClusterRoleAggregationController,
     GarbageCollector.name: GarbageCollector,
+    EndpointsController.name: EndpointsController,
+    EndpointSliceController.name: EndpointSliceController,
+    EndpointSliceMirroringController.name: EndpointSliceMirroringController,
     ReplicationManager.name: ReplicationManager,
     DaemonSetsController.name: DaemonSetsController,
     JobController.name: JobController,

@@ -1,13 +1,15 @@
-"""Stores over data folders, for tests: the test says when the store's thread takes its turn."""
+"""Stores over data folders or etcd, for tests: the test says when the store's thread takes its turn."""
 
 from __future__ import annotations
 
 import queue
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from schedlab.api.object import StoredObject
-from schedlab.backends import SQLiteBackend
+from schedlab.backends import EtcdBackend, EtcdPlace, SQLiteBackend
+from schedlab.kernel.errors import SchedlabError
 from schedlab.store import Store
 
 
@@ -22,17 +24,34 @@ class Mailbox:
 
     def run(self) -> None:
         """Wait for one piece of news and take it in."""
-        self._posted.get(timeout=10)()
+        self._posted.get(timeout=20)()
 
 
 class Opened:
-    """A store over a data folder."""
+    """A store over a data folder or an etcd."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, place: Path | EtcdPlace) -> None:
         self.mailbox = Mailbox()
         self.broken: list[Exception] = []
-        self.backend = SQLiteBackend(folder, post=self.mailbox.post, on_broken=self.broken.append)
-        self.store = Store(self.backend)
+        self.backend: Any
+        if isinstance(place, EtcdPlace):
+            self.backend = EtcdBackend(place, post=self.mailbox.post, on_broken=self.broken.append)
+        else:
+            self.backend = SQLiteBackend(place, post=self.mailbox.post, on_broken=self.broken.append)
+        try:
+            self.store = Store(self.backend)
+        except SchedlabError:
+            self.backend.close()
+            raise
+
+    def told(self, name: str) -> Exception | None:
+        """Create an object; return what its writer is told in the end."""
+        answers: list[Exception | None] = []
+        self.put(name)
+        self.store.when_durable(self.store.revision, answers.append)
+        while not answers:
+            self.mailbox.run()
+        return answers[0]
 
     def settle(self) -> None:
         """Wait until everything that was written is safe."""

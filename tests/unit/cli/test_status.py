@@ -25,6 +25,7 @@ FACTS = {
     "decisions": {"attempts": 5, "pods": 4},
     "memoryBytes": 96 << 20,
     "dataDir": None,
+    "etcdServers": None,
 }
 #: Holds the lock of a cluster until it is told to end; with an argument, it does not listen.
 HOLDER = """

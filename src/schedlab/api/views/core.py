@@ -359,6 +359,12 @@ class PodExtendedResourceClaimStatus(View):
     resource_claim_name: str = ""
 
 
+class PodIP(View):
+    """status.podIPs[i]."""
+
+    ip: str = ""
+
+
 class PodStatus(View):
     """status of a pod."""
 
@@ -369,6 +375,7 @@ class PodStatus(View):
     qos_class: str = ""
     start_time: str | None = None
     pod_ip: str = field(name="podIP", default="")
+    pod_ips: tuple[PodIP, ...] = field(name="podIPs", default=())
     conditions: tuple[PodCondition, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
@@ -449,10 +456,26 @@ class Namespace(View):
     status: NamespaceStatus = NamespaceStatus()
 
 
-class ServiceSpec(View):
-    """spec of a service, as far as spreading reads it."""
+class ServicePort(View):
+    """spec.ports[i] of a service."""
 
+    name: str = ""
+    protocol: str = "TCP"
+    app_protocol: str | None = None
+    port: int = 0
+    target_port: int | str = 0
+
+
+class ServiceSpec(View):
+    """spec of a service."""
+
+    type: str = ""
     selector: dict[str, str] = {}
+    ports: tuple[ServicePort, ...] = ()
+    cluster_ip: str = field(name="clusterIP", default="")
+    ip_families: tuple[str, ...] = ()
+    publish_not_ready_addresses: bool = False
+    traffic_distribution: str | None = None
 
 
 class Service(View):

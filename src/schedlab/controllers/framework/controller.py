@@ -25,6 +25,7 @@ from schedlab.apimachinery.resources import ResourceType
 from schedlab.client.effects import Effect, WriteEffect
 from schedlab.client.informers import Informer, Informers
 from schedlab.client.protocol import Outcome, Write
+from schedlab.client.resource_metrics import ResourceMetrics
 from schedlab.controllers.framework.event_recorder import EventRecorder, EventStamps, Sent
 from schedlab.controllers.framework.work_queue import WorkQueue
 from schedlab.kernel.clock import Clock
@@ -50,7 +51,7 @@ class ControllerContext:
     """What every controller is made with.
 
     resources: the served types. root_ca: the PEM text of the API's CA. is_beating: whether the kubelet of a node lives
-    without telling of it by its lease.
+    without telling of it by its lease. metrics: who knows what pods use, if anybody does.
     """
 
     informers: Informers
@@ -60,6 +61,7 @@ class ControllerContext:
     resources: Sequence[ResourceType]
     root_ca: str = ""
     is_beating: Callable[[str], bool] = _never
+    metrics: ResourceMetrics | None = None
     stamps: EventStamps = field(init=False)
 
     def __post_init__(self) -> None:

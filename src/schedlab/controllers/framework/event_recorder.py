@@ -102,11 +102,11 @@ class EventRecorder:
 
     def normal(self, kind: Kind, about: StoredObject, reason: str, message: str) -> None:
         """Tell of something that went as it should."""
-        self._record(kind, about, "Normal", reason, message)
+        self.record(kind, about, "Normal", reason, message)
 
     def warning(self, kind: Kind, about: StoredObject, reason: str, message: str) -> None:
         """Tell of something that went wrong."""
-        self._record(kind, about, "Warning", reason, message)
+        self.record(kind, about, "Warning", reason, message)
 
     def drain(self) -> list[tuple[Sent, Write]]:
         """Return what is to be written since the last time."""
@@ -118,7 +118,8 @@ class EventRecorder:
         if sent.is_patch and outcome.error is not None and outcome.error.reason == "NotFound":
             self._create(sent.body)
 
-    def _record(self, kind: Kind, about: StoredObject, type_: str, reason: str, message: str) -> None:
+    def record(self, kind: Kind, about: StoredObject, type_: str, reason: str, message: str) -> None:
+        """Tell of something, `Normal` or `Warning`."""
         now_ns = self._clock.now_ns()
         source = (kind.kind, about.namespace, about.name, about.uid, type_)
         key, message = self._aggregate((*source, reason), message, now_ns)

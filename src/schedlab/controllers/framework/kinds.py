@@ -33,6 +33,9 @@ class Kind:
 
 POD: Final = Kind("pods", "v1", "Pod")
 NODE: Final = Kind("nodes", "v1", "Node")
+SERVICE: Final = Kind("services", "v1", "Service")
+ENDPOINTS: Final = Kind("endpoints", "v1", "Endpoints")
+ENDPOINT_SLICE: Final = Kind("endpointslices.discovery.k8s.io", "discovery.k8s.io/v1", "EndpointSlice")
 PERSISTENT_VOLUME_CLAIM: Final = Kind("persistentvolumeclaims", "v1", "PersistentVolumeClaim")
 REPLICATION_CONTROLLER: Final = Kind("replicationcontrollers", "v1", "ReplicationController")
 REPLICA_SET: Final = Kind("replicasets.apps", "apps/v1", "ReplicaSet")
