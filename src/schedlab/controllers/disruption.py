@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from schedlab.api.object import StoredObject, WatchEvent
 from schedlab.api.views.core import Pod
-from schedlab.api.views.meta import LabelSelector
 from schedlab.api.views.workloads import PodDisruptionBudget
 from schedlab.apimachinery import selectors
 from schedlab.apimachinery.errors import StatusError
@@ -21,6 +20,7 @@ from schedlab.client.protocol import Write
 from schedlab.controllers.framework import kinds, ownership
 from schedlab.controllers.framework import pods as pod_rules
 from schedlab.controllers.framework.controller import Controller, ControllerContext, Steps, ask, attempt, split_key
+from schedlab.controllers.framework.selector_text import selector_text
 from schedlab.controllers.framework.status import Condition, find_condition, new_status, scaled_value
 from schedlab.kernel.clock import SECOND_NS
 
@@ -112,7 +112,7 @@ class DisruptionController(Controller):
             self._warn(budget, "CalculateExpectedPodCountFailed", message)
             raise
         if expected.unmanaged:
-            self._warn(budget, "UnmanagedPods", _UNMANAGED.format(_selector_text(budget.view.spec.selector)))
+            self._warn(budget, "UnmanagedPods", _UNMANAGED.format(selector_text(budget.view.spec.selector)))
         now_ns = self.clock.now_ns()
         evicted = self._evicted(budget, pods, now_ns)
         healthy = sum(
@@ -275,18 +275,3 @@ def _selects(budget: StoredObject, pod: StoredObject) -> bool:
 def _has_scale(type_: ResourceType) -> bool:
     known = (kinds.REPLICATION_CONTROLLER, kinds.REPLICA_SET, kinds.DEPLOYMENT, kinds.STATEFUL_SET)
     return any(each.resource == type_.full_name for each in known) or type_.subresource("scale") is not None
-
-
-def _selector_text(selector: LabelSelector | None) -> str:
-    """Print a selector as Go does."""
-    if selector is None:
-        return "nil"
-    labels = "".join(f"{key}: {selector.match_labels[key]}," for key in sorted(selector.match_labels))
-    expressions = "".join(
-        f"LabelSelectorRequirement{{Key:{each.key},Operator:{each.operator},Values:[{' '.join(each.values)}],}},"
-        for each in selector.match_expressions
-    )
-    return (
-        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
-        f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
-    )

@@ -26,6 +26,7 @@ from schedlab.controllers.node_lifecycle.controller import NodeLifecycleControll
 from schedlab.controllers.node_ttl import NodeTTLController
 from schedlab.controllers.persistentvolume.controller import PersistentVolumeController
 from schedlab.controllers.persistentvolume.provisioner import SimulatedProvisioner
+from schedlab.controllers.podautoscaler.horizontal import HorizontalController
 from schedlab.controllers.podgc import PodGCController
 from schedlab.controllers.pv_protection import PVProtectionController
 from schedlab.controllers.pvc_protection import PVCProtectionController
@@ -63,6 +64,7 @@ CONTROLLERS: Final[Mapping[str, Constructor]] = {
     ReplicaSetController.name: ReplicaSetController,
     DeploymentController.name: DeploymentController,
     StatefulSetController.name: StatefulSetController,
+    HorizontalController.name: HorizontalController,
     DisruptionController.name: DisruptionController,
     NodeLifecycleController.name: NodeLifecycleController,
     TaintEvictionController.name: TaintEvictionController,

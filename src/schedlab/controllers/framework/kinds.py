@@ -46,3 +46,6 @@ CONTROLLER_REVISION: Final = Kind("controllerrevisions.apps", "apps/v1", "Contro
 JOB: Final = Kind("jobs.batch", "batch/v1", "Job")
 CRON_JOB: Final = Kind("cronjobs.batch", "batch/v1", "CronJob")
 POD_DISRUPTION_BUDGET: Final = Kind("poddisruptionbudgets.policy", "policy/v1", "PodDisruptionBudget")
+HORIZONTAL_POD_AUTOSCALER: Final = Kind(
+    "horizontalpodautoscalers.autoscaling", "autoscaling/v2", "HorizontalPodAutoscaler"
+)

@@ -1,0 +1,1 @@
+"""The horizontal pod autoscaler: replicas as the usage of pods asks for."""
