@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from bench.api import objects
@@ -14,7 +14,7 @@ from bench.api.in_process import Life
 from bench.api.server import Server, running
 
 Figures = dict[str, Any]
-Load = Callable[[int], Awaitable[Figures]]
+Load = Callable[[int], Coroutine[Any, Any, Figures]]
 
 _CONNECTIONS = 16
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
@@ -147,7 +147,7 @@ async def pauses(scale: int) -> Figures:
             while not ended.is_set():
                 started_s = time.perf_counter()
                 await ask(server, [asked] * 20)
-                waits_s.append((time.perf_counter() - started_s))
+                waits_s.append(time.perf_counter() - started_s)
 
         probing = asyncio.ensure_future(probe())
         await _create(server, objects.distinct_pods("more", 10_000 * scale), connections=4)

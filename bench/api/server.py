@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,7 +52,7 @@ def running(verb: str = "apiserver", *arguments: str, durable: bool = False) -> 
         kept = ("--data-dir", str(folder / "data")) if durable else ()
         command = [sys.executable, "-m", "schedlab", *_VERBS[verb], "--apiserver-port", "0", *kept, *arguments]
         with (folder / "output").open("wb") as output:
-            process = subprocess.Popen(
+            process = subprocess.Popen(  # noqa: S603 - the program under measurement, with arguments of this file
                 command, env={**os.environ, "SCHEDLAB_HOME": place}, stdout=output, stderr=subprocess.STDOUT
             )
         try:
@@ -75,7 +75,8 @@ def _await(process: subprocess.Popen[bytes], folder: Path) -> Server:
             raise SystemExit(f"the server did not start:\n{(folder / 'output').read_text()}")
         time.sleep(0.02)
     address = urlsplit(json.loads(facts.read_text())["apiserver"])
-    assert address.hostname is not None and address.port is not None
+    assert address.hostname is not None
+    assert address.port is not None
     home = folder / "default"
     tls = ssl.create_default_context(cafile=str(home / "pki" / "ca.crt"))
     return Server(address.hostname, address.port, (home / "token").read_text().strip(), tls, process.pid, folder)

@@ -121,6 +121,11 @@ class StoredObject:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     @property
+    def segments(self) -> Segments:
+        """Header, metadata, managedFields and body, as this module draws them."""
+        return self._header, self._metadata, self._managed_fields, self._body
+
+    @property
     def body(self) -> bytes:
         """What is neither type nor metadata, encoded; to be compared only."""
         return self._body

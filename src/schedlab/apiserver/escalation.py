@@ -42,7 +42,8 @@ class EscalationCheck:
 
     def plugin(self) -> Admission:
         """Return the check as the last one that may refuse a write before it is validated."""
-        return Admission("RBACEscalation", mutate=self._check)
+        resources = tuple(f"{plural}.{GROUP}" for plural in (*_ROLES, *_BINDINGS))
+        return Admission("RBACEscalation", mutate=self._check, resources=resources)
 
     def _check(self, attributes: Attributes, _core: Core) -> None:
         resource = attributes.resource.type

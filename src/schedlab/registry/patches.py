@@ -52,7 +52,8 @@ class Patcher:
             self._match(resource, obj, name, namespace)
             return obj
 
-        return self._writer.replace(resource, name, namespace, make, options, subresource=subresource)
+        patch = (patch_type, body)
+        return self._writer.replace(resource, name, namespace, make, options, subresource=subresource, patch=patch)
 
     def apply(
         self,

@@ -33,6 +33,7 @@ from schedlab.apimachinery.gvk import GroupKind
 from schedlab.registry import metadata as metadata_rules
 from schedlab.registry.admission.chain import Attributes, Operation
 from schedlab.registry.core import Core
+from schedlab.registry.repeats import Outcome, Patch, Repeats, Request
 from schedlab.registry.request import WriteOptions, Written
 from schedlab.registry.resource import Resource
 
@@ -57,26 +58,69 @@ class Writer:
 
     def __init__(self, core: Core) -> None:
         self._core = core
+        self._repeats = Repeats(core)
 
     # --- Create ------------------------------------------------------------------------------------------------------
 
     def create(self, resource: Resource, obj: Object, namespace: str, options: WriteOptions) -> StoredObject:
         """Store a new object."""
         context = self._core.context(options)
+        request = self._repeats.creation(resource, obj, namespace, options, context.now)
+        outcome = None if request is None else self._repeats.find(request)
+        if request is not None and outcome is not None:
+            return self._add_again(resource, obj, namespace, request, outcome, options)
+        if request is None or not self._repeats.is_second(request):
+            return self._add(resource, self._made(resource, obj, namespace, context, options))
+        told = len(options.warnings)
+        with self._core.noting() as notes:
+            attributes = self._made(resource, obj, namespace, context, options)
+        stored = self._add(resource, attributes)
+        self._repeats.remember(request, notes, stored, options.warnings[told:])
+        return stored
+
+    def _made(
+        self, resource: Resource, obj: Object, namespace: str, context: Context, options: WriteOptions
+    ) -> Attributes:
+        """Make the object that is to be stored of the one that was sent."""
         metadata = obj["metadata"]
         resource.strategy.default(obj, context)
         metadata_rules.wipe_system_fields(metadata)
         metadata_rules.match_namespace(metadata, namespace if resource.namespaced else "")
         metadata_rules.drop_repeated_owners(metadata, options.warnings)
         obj = resource.to_stored(resource.managers[""].update(None, obj, options.manager, context.now))
-        metadata = obj["metadata"]
         attributes = self._attributes("CREATE", resource, obj, None, "", options)
         self._core.admission.mutate(attributes, self._core)
-        metadata_rules.drop_repeated_owners(metadata, options.warnings, after_admission=True)
-        return self._insert(resource, obj, context, attributes)
+        metadata_rules.drop_repeated_owners(obj["metadata"], options.warnings, after_admission=True)
+        self._complete(resource, obj, context, attributes)
+        return attributes
 
-    def _insert(self, resource: Resource, obj: Object, context: Context, attributes: Attributes) -> StoredObject:
-        """Complete, check and store an object that admission has let through."""
+    def _add_again(
+        self,
+        resource: Resource,
+        obj: Object,
+        namespace: str,
+        request: Request,
+        outcome: Outcome,
+        options: WriteOptions,
+    ) -> StoredObject:
+        """Store what the long way would make of an object that is like an earlier one."""
+        random, store = self._core.random, self._core.store
+        suffixes = [random.suffix() for _ in range(outcome.suffixes)]
+        uid = random.uid()
+        place = namespace if resource.namespaced else ""
+        metadata = {**obj["metadata"], "namespace": place}
+        if not metadata.get("name"):
+            metadata["name"] = self._free_name(resource, metadata)
+        name = metadata["name"]
+        self._refuse_taken(resource, metadata)
+        segments = self._repeats.fill(request, outcome, suffixes, name, uid)
+        stored = StoredObject((resource.storage, place, name, uid), store.next_revision, segments)
+        store.create(stored)
+        options.warnings.extend(outcome.warnings)
+        return stored
+
+    def _complete(self, resource: Resource, obj: Object, context: Context, attributes: Attributes) -> None:
+        """Complete and check an object that admission has let through."""
         metadata = obj["metadata"]
         metadata["creationTimestamp"] = context.now
         metadata["uid"] = self._core.random.uid()
@@ -94,7 +138,12 @@ class Writer:
         self._core.admission.validate(attributes, self._core)
         if "resourceVersion" in metadata:
             raise new_unknown("resourceVersion should not be set on objects to be created")
-        self._refuse_taken(resource, metadata)
+
+    def _add(self, resource: Resource, attributes: Attributes) -> StoredObject:
+        """Store a new object that is complete."""
+        obj = attributes.obj
+        assert obj is not None, "admission takes no object away"
+        self._refuse_taken(resource, obj["metadata"])
         stored = StoredObject.encode(resource.storage, obj, 0 if attributes.dry_run else self._core.store.next_revision)
         if not attributes.dry_run:
             self._core.store.create(stored)
@@ -104,14 +153,14 @@ class Writer:
         """Draw names until one is free; the last one stands even if it is taken."""
         name = ""
         for _ in range(_NAME_ATTEMPTS):
-            name = metadata_rules.generated_name(metadata["generateName"], self._core.random.suffix())
-            if self._core.find(resource.storage, metadata.get("namespace", ""), name) is None:
+            name = metadata_rules.generated_name(metadata["generateName"], self._core.naming.suffix())
+            if self._present(resource, metadata.get("namespace", ""), name) is None:
                 break
         return name
 
     def _refuse_taken(self, resource: Resource, metadata: Object) -> None:
         name = metadata["name"]
-        present = self._core.find(resource.storage, metadata.get("namespace", ""), name)
+        present = self._present(resource, metadata.get("namespace", ""), name)
         if present is None:
             return
         if metadata.get("generateName"):
@@ -121,6 +170,9 @@ class Writer:
         if present.view.metadata.deletion_timestamp:
             error.status["message"] = f"object is being deleted: {error.message}"
         raise error
+
+    def _present(self, resource: Resource, namespace: str, name: str) -> StoredObject | None:
+        return self._core.store.peek(resource.storage, self._core.resources[resource.storage].key(namespace, name))
 
     # --- Update ------------------------------------------------------------------------------------------------------
 
@@ -144,7 +196,7 @@ class Writer:
         def make(old: Object | None) -> Object:
             return resource.managers[subresource].update(old, obj, options.manager, self._core.now())
 
-        current = self._core.store.get(resource.storage, resource.key(namespace, name))
+        current = self._core.store.peek(resource.storage, resource.key(namespace, name))
         if current is not None:
             resource.settle(obj, current)
 
@@ -163,34 +215,94 @@ class Writer:
         subresource: str = "",
         uid: str = "",
         may_create: bool = False,
+        patch: Patch | None = None,
     ) -> Written:
-        """Replace an object by what `make` makes of it; `uid` is a precondition when given."""
+        """Replace an object by what `make` makes of it; `uid` is a precondition when given.
+
+        `patch` is what `make` puts on the object, if that is all it depends on.
+        """
         strategy = resource.update_strategy(subresource)
         key = resource.key(namespace, name)
-        current = self._core.store.get(resource.storage, key)
+        current = self._core.store.peek(resource.storage, key)
         may_create = may_create or (resource.strategy.allow_create_on_update and not subresource)
         if current is None and not may_create:
             raise new_not_found(resource.group_resource, name)
         self._refuse_other_uid(resource, name, key, uid, current.uid if current is not None else "")
-        old = None if current is None else current.thaw()
+        if current is None:
+            attributes = self._admitted(resource, name, None, make, options, subresource)
+            created = attributes.obj
+            assert created is not None, "admission takes no object away"
+            created["metadata"].pop("resourceVersion", None)  # of what was once there
+            self._complete(resource, created, self._core.context(options), attributes)
+            return Written(self._add(resource, attributes), created=True)
+        request = patch and self._repeats.patch(resource, subresource, *patch, current, options, self._core.now())
+        outcome = None if request is None else self._repeats.find(request)
+        if request is not None and outcome is not None:
+            return Written(self._replace_again(current, request, outcome, options))
+        if request is None or not self._repeats.is_second(request):
+            obj, old = self._replacement(resource, name, current, make, options, subresource, strategy)
+            return Written(self._store_update(resource, obj, old, current, options))
+        told = len(options.warnings)
+        with self._core.noting() as notes:
+            obj, old = self._replacement(resource, name, current, make, options, subresource, strategy)
+        stored = self._store_update(resource, obj, old, current, options)
+        if self._core.store.peek(resource.storage, key) is stored and stored is not current:
+            self._repeats.remember(request, notes, stored, options.warnings[told:])
+        return Written(stored)
+
+    def _admitted(
+        self,
+        resource: Resource,
+        name: str,
+        old: Object | None,
+        make: Make,
+        options: WriteOptions,
+        subresource: str,
+    ) -> Attributes:
+        """Make the new object and let admission change it."""
         obj = resource.to_stored(make(None if old is None else resource.from_stored(old)))
         operation: Operation = "CREATE" if old is None else "UPDATE"
         attributes = self._attributes(operation, resource, obj, old, subresource, options)
         attributes.name = name
         self._core.admission.mutate(attributes, self._core)
         metadata_rules.drop_repeated_owners(obj["metadata"], options.warnings, after_admission=True)
-        context = self._core.context(options)
-        if old is None or current is None:
-            obj["metadata"].pop("resourceVersion", None)  # of what was once there
-            return Written(self._insert(resource, obj, context, attributes), created=True)
+        return attributes
+
+    def _replacement(
+        self,
+        resource: Resource,
+        name: str,
+        current: StoredObject,
+        make: Make,
+        options: WriteOptions,
+        subresource: str,
+        strategy: UpdateStrategy,
+    ) -> tuple[Object, Object]:
+        """Make the object that a stored one is replaced by; returns both."""
+        old = current.thaw()
+        attributes = self._admitted(resource, name, old, make, options, subresource)
+        obj = attributes.obj
+        assert obj is not None, "admission takes no object away"
         self._settle_revision(resource, obj["metadata"], name, current)
         begin = self._core.begin.get(resource.storage)
         if begin is not None and not subresource:
             begin(obj, old)
-        self._prepare_update(resource, strategy, obj, old, context)
+        self._prepare_update(resource, strategy, obj, old, self._core.context(options))
         obj = attributes.obj = restore_times(obj, old)
         self._core.admission.validate(attributes, self._core)
-        return Written(self._store_update(resource, obj, old, current, options))
+        return obj, old
+
+    def _replace_again(
+        self, current: StoredObject, request: Request, outcome: Outcome, options: WriteOptions
+    ) -> StoredObject:
+        """Store what the long way would make of a patch that is like an earlier one."""
+        store = self._core.store
+        segments = self._repeats.fill(request, outcome, (), current.name, current.uid)
+        identity = (current.resource, current.namespace, current.name, current.uid)
+        stored = StoredObject(identity, store.next_revision, segments)
+        store.update(stored, current.revision)
+        options.warnings.extend(outcome.warnings)
+        return stored
 
     def _settle_revision(self, resource: Resource, metadata: Object, name: str, current: StoredObject) -> None:
         """Compare the revision that the writer saw with the stored one; without one, the newest is meant."""

@@ -120,6 +120,9 @@ class Store:
         self._dispatching = False
         self._watches: dict[str, list[StoreWatch]] = {}
         self._waiters: list[tuple[int, Waiter]] = []
+        self._stamps: dict[str, int] = {}
+        #: Is told what is read, resource and key or prefix, while somebody wants to know what an outcome depends on.
+        self.on_read: Callable[[str, str], None] | None = None
         for obj in initial.objects:
             self._tables.setdefault(obj.resource, Table()).put(obj.key, obj)
         self._backend.attach(self)
@@ -152,16 +155,31 @@ class Store:
         """Return the resources that have objects, by name."""
         return sorted(resource for resource, table in self._tables.items() if len(table))
 
+    def stamp(self, resource: str) -> int:
+        """Return a number that is another one after every change of the resource."""
+        return self._stamps.get(resource, 0)
+
     def get(self, resource: str, key: str) -> StoredObject | None:
+        if self.on_read is not None:
+            self.on_read(resource, key)
+        table = self._tables.get(resource)
+        return None if table is None else table.get(key)
+
+    def peek(self, resource: str, key: str) -> StoredObject | None:
+        """Do as `get` does, for whoever is about to write the object: `on_read` is not told."""
         table = self._tables.get(resource)
         return None if table is None else table.get(key)
 
     def count(self, resource: str, prefix: str = "") -> int:
+        if self.on_read is not None:
+            self.on_read(resource, prefix)
         table = self._tables.get(resource)
         return 0 if table is None else table.count(prefix)
 
     def list(self, resource: str, prefix: str = "") -> list[StoredObject]:
         """Return the newest objects under a key prefix, in key order."""
+        if self.on_read is not None:
+            self.on_read(resource, prefix)
         table = self._tables.get(resource)
         if table is None:
             return []
@@ -173,6 +191,8 @@ class Store:
         self, resource: str, prefix: str = "", *, after: str = "", limit: int = 0, revision: int | None = None
     ) -> Page:
         """Return at most `limit` objects behind the key `after`, as they are now or were at a revision."""
+        if self.on_read is not None:
+            self.on_read(resource, prefix)
         shown = self.revision if revision is None else revision
         table = self._tables.get(resource) or Table()
         if shown == self.revision:
@@ -204,7 +224,7 @@ class Store:
 
     def create(self, obj: StoredObject) -> None:
         """Add an object that carries `next_revision`; raises KeyExists."""
-        if self.get(obj.resource, obj.key) is not None:
+        if self.peek(obj.resource, obj.key) is not None:
             raise KeyExists(obj.key)
         self._commit(WatchEvent("ADDED", obj))
 
@@ -223,7 +243,7 @@ class Store:
         return gone
 
     def _current(self, resource: str, key: str, expected: int) -> StoredObject:
-        current = self.get(resource, key)
+        current = self.peek(resource, key)
         if current is None:
             raise KeyMissing(key)
         if current.revision != expected:
@@ -236,6 +256,7 @@ class Store:
         self._backend.append(event)
 
     def _apply(self, resource: str, key: str, obj: StoredObject | None) -> None:
+        self._stamps[resource] = self._stamps.get(resource, 0) + 1
         table = self._tables.get(resource)
         if table is None:
             table = self._tables[resource] = Table()

@@ -6,11 +6,13 @@ Differs: nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from schedlab.api.kinds.strategy import Context, Conversion, Strategy, UpdateStrategy
 from schedlab.api.object import Object, StoredObject
+from schedlab.api.rules.likeness import SUBDOMAIN, Likeness, Place
 from schedlab.api.validation import meta
 from schedlab.api.validation.common import messages
 from schedlab.apimachinery import field, names
@@ -163,6 +165,15 @@ def _labels(prefix: str, more: Iterable[str]) -> FieldLabels:
     return FieldLabels(frozenset((*about, "reason", "type", "metadata.name", "metadata.namespace", *more)))
 
 
+_LIKENESS: Final = Likeness(
+    name=re.compile(SUBDOMAIN),
+    places=(
+        *(Place(b'"%b":"' % key, rb"[ !#-\[\]-~]{1,1024}") for key in (b"message", b"note", b"name", b"uid")),
+        Place(b'"resourceVersion":"', rb"[0-9]{1,20}"),
+        Place(b'"eventTime":"', rb"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{6}Z"),
+    ),
+)
+
 EVENT: Final = Strategy(
     resource="events",
     validate=_validate,
@@ -172,6 +183,7 @@ EVENT: Final = Strategy(
     field_labels=_labels("involvedObject", ("reportingComponent", "source")),
     field_values=_field_values,
     ttl_s=_TTL_S,
+    likeness=_LIKENESS,
 )
 EVENT_V1: Final = Strategy(
     resource="events.events.k8s.io",
@@ -182,5 +194,6 @@ EVENT_V1: Final = Strategy(
     field_labels=_labels("regarding", ("reportingController",)),
     field_values=_new_form_field_values,
     ttl_s=_TTL_S,
+    likeness=_LIKENESS,
     conversion=Conversion("events", to_stored=_to_stored_form, from_stored=_to_new_form),
 )

@@ -6,10 +6,12 @@ Differs: coordinated leader election is off, so its fields are dropped.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from schedlab.api.kinds.strategy import Context, Strategy, UpdateStrategy
 from schedlab.api.object import Object
+from schedlab.api.rules.likeness import LABEL, SUBDOMAIN, UID, Likeness, Place
 from schedlab.api.validation import meta
 from schedlab.apimachinery import field, names
 from schedlab.apimachinery.field import ErrorList, Path
@@ -45,6 +47,15 @@ def _validate_update(new: Object, old: Object, _context: Context) -> ErrorList:
     return meta.validate_update(new["metadata"], old["metadata"]) + _validate_spec(new["spec"])
 
 
+_LIKENESS: Final = Likeness(
+    name=re.compile(SUBDOMAIN),
+    places=(Place(b'"holderIdentity":"', LABEL),),
+    # The only owner: of several the order counts.
+    metadata_places=(Place(b'"name":"', LABEL, b'","uid":"'), Place(b'"uid":"', UID, b'"}]')),
+    managed_places=(Place(b'"k:{\\"uid\\":\\"', UID, b'\\"}"'),),
+    unlike=(b'"},{"',),
+)
+
 LEASE: Final = Strategy(
     resource="leases.coordination.k8s.io",
     validate=_validate,
@@ -52,4 +63,5 @@ LEASE: Final = Strategy(
     prepare=_prepare,
     allow_create_on_update=True,
     allow_unconditional_update=False,
+    likeness=_LIKENESS,
 )

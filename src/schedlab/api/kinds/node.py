@@ -23,6 +23,7 @@ from schedlab.api.kinds.strategy import (
     keep_status,
 )
 from schedlab.api.object import Object, StoredObject
+from schedlab.api.rules.likeness import LABEL, NETWORK, SUBDOMAIN, Likeness, Place
 from schedlab.api.validation import meta
 from schedlab.api.validation.common import positive
 from schedlab.api.validation.resources import validate_quantity
@@ -183,6 +184,17 @@ def _field_values(node: StoredObject) -> dict[str, str]:
     return {"spec.unschedulable": "true" if node.view.spec.unschedulable else "false"}
 
 
+_LIKENESS: Final = Likeness(
+    name=re.compile(LABEL),
+    places=(
+        Place(b'"address":"', SUBDOMAIN),
+        Place(b'"podCIDR":"', NETWORK),
+        Place(b'"podCIDRs":["', NETWORK, b'"]'),
+    ),
+    managed_places=(Place(b'"v:\\"', NETWORK, b'\\""'),),
+    metadata_places=(Place(b'"kubernetes.io/hostname":"', LABEL),),
+)
+
 NODE: Final = Strategy(
     resource="nodes",
     validate=_validate,
@@ -192,4 +204,5 @@ NODE: Final = Strategy(
     subresources={"status": UpdateStrategy(_validate_status, _prepare_status, RESETS_SPEC)},
     field_labels=FieldLabels(frozenset(("metadata.name", "spec.unschedulable"))),
     field_values=_field_values,
+    likeness=_LIKENESS,
 )

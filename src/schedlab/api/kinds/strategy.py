@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from schedlab.api.kinds.scales import ScaleRules
 from schedlab.api.object import Object, StoredObject
+from schedlab.api.rules.likeness import Likeness
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.apimachinery.field import ErrorList
 from schedlab.apimachinery.field_selectors import DEFAULT_FIELD_LABELS, FieldLabels
@@ -110,6 +111,8 @@ class Strategy:
     conversion: Conversion | None = None
     #: For kinds with replicas that have the subresource `scale`.
     scale: ScaleRules | None = None
+    #: For kinds of which many are written that hardly differ.
+    likeness: Likeness | None = None
 
 
 _KEPT_METADATA: Final = (

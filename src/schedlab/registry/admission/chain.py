@@ -6,7 +6,7 @@ Differs: a step is a pair of functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -48,6 +48,23 @@ class Admission:
     name: str
     mutate: Step | None = None
     validate: Step | None = None
+    #: The resources it looks at; None is all.
+    resources: Collection[str] | None = None
+    #: Whether what it does depends on nothing but the request, the store, `core.random` and the second of the request,
+    #: so that it need not be asked about a request that is like an earlier one.
+    repeats: bool = False
+
+    def looks_at(self, resource: str) -> bool:
+        return self.resources is None or resource in self.resources
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """What looks at the requests of one resource."""
+
+    mutate: tuple[Step, ...]
+    validate: tuple[Step, ...]
+    repeats: bool
 
 
 class Chain:
@@ -62,15 +79,29 @@ class Chain:
 
     def _arrange(self, plugins: Sequence[Admission]) -> None:
         self.plugins = plugins
-        self._mutating = tuple(plugin.mutate for plugin in self.plugins if plugin.mutate is not None)
-        self._validating = tuple(plugin.validate for plugin in self.plugins if plugin.validate is not None)
+        self._of: dict[str, _Steps] = {}
+
+    def _steps(self, resource: str) -> _Steps:
+        found = self._of.get(resource)
+        if found is None:
+            concerned = [plugin for plugin in self.plugins if plugin.looks_at(resource)]
+            found = self._of[resource] = _Steps(
+                tuple(plugin.mutate for plugin in concerned if plugin.mutate is not None),
+                tuple(plugin.validate for plugin in concerned if plugin.validate is not None),
+                repeats=all(plugin.repeats for plugin in concerned),
+            )
+        return found
+
+    def repeats(self, resource: str) -> bool:
+        """Say whether a request that is like an earlier one, of which nothing has changed, meets the same steps."""
+        return self._steps(resource).repeats
 
     def mutate(self, attributes: Attributes, core: Core) -> None:
-        for step in self._mutating:
+        for step in self._steps(attributes.resource.name).mutate:
             step(attributes, core)
 
     def validate(self, attributes: Attributes, core: Core) -> None:
-        for step in self._validating:
+        for step in self._steps(attributes.resource.name).validate:
             step(attributes, core)
 
 

@@ -57,5 +57,9 @@ def default_class(core: Core, resource: str, marks: Sequence[str]) -> str | None
     return marked[0].name if marked else None
 
 
-DEFAULT_STORAGE_CLASS: Final = Admission("DefaultStorageClass", mutate=_admit_claim)
-DEFAULT_INGRESS_CLASS: Final = Admission("DefaultIngressClass", mutate=_admit_ingress)
+DEFAULT_STORAGE_CLASS: Final = Admission(
+    "DefaultStorageClass", mutate=_admit_claim, resources=("persistentvolumeclaims",), repeats=True
+)
+DEFAULT_INGRESS_CLASS: Final = Admission(
+    "DefaultIngressClass", mutate=_admit_ingress, resources=("ingresses.networking.k8s.io",), repeats=True
+)

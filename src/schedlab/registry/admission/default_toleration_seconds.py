@@ -31,4 +31,6 @@ def _tolerates(toleration: dict[str, Any], key: str) -> bool:
     return toleration.get("key", "") in ("", key) and toleration.get("effect", "") in ("", "NoExecute")
 
 
-DEFAULT_TOLERATION_SECONDS: Final = Admission("DefaultTolerationSeconds", mutate=_admit)
+DEFAULT_TOLERATION_SECONDS: Final = Admission(
+    "DefaultTolerationSeconds", mutate=_admit, resources=("pods",), repeats=True
+)

@@ -204,4 +204,6 @@ def _ratio(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amo
     return f"{start} provided ratio is {ratio:f}" if exceeded else ""
 
 
-LIMIT_RANGER: Final = Admission("LimitRanger", mutate=_admit, validate=_validate)
+LIMIT_RANGER: Final = Admission(
+    "LimitRanger", mutate=_admit, validate=_validate, resources=(_PODS, _CLAIMS), repeats=True
+)

@@ -41,4 +41,4 @@ def _admit(attributes: Attributes, core: Core) -> None:
         raise error
 
 
-NAMESPACE_LIFECYCLE: Final = Admission("NamespaceLifecycle", mutate=_admit)
+NAMESPACE_LIFECYCLE: Final = Admission("NamespaceLifecycle", mutate=_admit, repeats=True)

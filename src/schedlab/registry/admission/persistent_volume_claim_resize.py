@@ -53,4 +53,6 @@ def _class(claim: Object) -> str:
     return annotated if annotated is not None else claim["spec"].get("storageClassName") or ""
 
 
-PERSISTENT_VOLUME_CLAIM_RESIZE: Final = Admission("PersistentVolumeClaimResize", validate=_validate)
+PERSISTENT_VOLUME_CLAIM_RESIZE: Final = Admission(
+    "PersistentVolumeClaimResize", validate=_validate, resources=("persistentvolumeclaims",), repeats=True
+)

@@ -69,4 +69,4 @@ def _requests(spec: Object) -> dict[str, Quantity]:
     return total
 
 
-POD_RESIZE_VALIDATOR: Final = Admission("PodResizeValidator", validate=_validate)
+POD_RESIZE_VALIDATOR: Final = Admission("PodResizeValidator", validate=_validate, resources=("pods",), repeats=True)

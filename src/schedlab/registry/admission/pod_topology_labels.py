@@ -35,4 +35,4 @@ def _admit(attributes: Attributes, core: Core) -> None:
         metadata["labels"] = {**copied, **metadata.get("labels", {})}
 
 
-POD_TOPOLOGY_LABELS: Final = Admission("PodTopologyLabels", mutate=_admit)
+POD_TOPOLOGY_LABELS: Final = Admission("PodTopologyLabels", mutate=_admit, resources=("pods",), repeats=True)

@@ -79,4 +79,4 @@ def _validate(attributes: Attributes, core: Core) -> None:
         )
 
 
-PRIORITY: Final = Admission("Priority", mutate=_admit, validate=_validate)
+PRIORITY: Final = Admission("Priority", mutate=_admit, validate=_validate, resources=("pods", _CLASSES), repeats=True)

@@ -125,4 +125,4 @@ def _equal(one: Toleration, other: Toleration) -> bool:
     return same and one.get("tolerationSeconds") == other.get("tolerationSeconds")
 
 
-RUNTIME_CLASS: Final = Admission("RuntimeClass", mutate=_admit, validate=_validate)
+RUNTIME_CLASS: Final = Admission("RuntimeClass", mutate=_admit, validate=_validate, resources=("pods",), repeats=True)

@@ -233,4 +233,6 @@ def _foreign_secret_of_containers(spec: Object, account: StoredObject, kinds: tu
     return ""
 
 
-SERVICE_ACCOUNT: Final = Admission("ServiceAccount", mutate=_admit, validate=_validate)
+SERVICE_ACCOUNT: Final = Admission(
+    "ServiceAccount", mutate=_admit, validate=_validate, resources=("pods",), repeats=True
+)

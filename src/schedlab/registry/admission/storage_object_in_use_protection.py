@@ -34,4 +34,6 @@ def _admit(attributes: Attributes, core: Core) -> None:
         metadata["finalizers"] = [*present, finalizer]
 
 
-STORAGE_OBJECT_IN_USE_PROTECTION: Final = Admission("StorageObjectInUseProtection", mutate=_admit)
+STORAGE_OBJECT_IN_USE_PROTECTION: Final = Admission(
+    "StorageObjectInUseProtection", mutate=_admit, resources=_FINALIZERS, repeats=True
+)

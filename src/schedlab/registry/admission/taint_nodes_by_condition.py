@@ -26,4 +26,4 @@ def _admit(attributes: Attributes, _core: Core) -> None:
         spec["taints"] = [*taints, {"key": _KEY, "effect": _EFFECT}]
 
 
-TAINT_NODES_BY_CONDITION: Final = Admission("TaintNodesByCondition", mutate=_admit)
+TAINT_NODES_BY_CONDITION: Final = Admission("TaintNodesByCondition", mutate=_admit, resources=("nodes",), repeats=True)

@@ -6,6 +6,7 @@ Differs: nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -19,6 +20,7 @@ from schedlab.api.kinds.pod.preparation import (
 )
 from schedlab.api.kinds.strategy import RESETS_STATUS, Context, Strategy, UpdateStrategy, ValidateUpdate
 from schedlab.api.object import Object, StoredObject
+from schedlab.api.rules.likeness import ADDRESS, LABEL, Likeness, Place
 from schedlab.api.validation.pods.changes import validate_ephemeral_update, validate_pod_update
 from schedlab.api.validation.pods.resize import validate_resize
 from schedlab.api.validation.pods.rules import PodRules
@@ -30,6 +32,22 @@ from schedlab.apimachinery.field_selectors import FieldLabels
 
 _FINISHED: Final = ("Failed", "Succeeded")
 _RESETS: Final = (("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences"))
+
+
+#: What names a pod is a host name, too, so that it is not warned of. Addresses are alone in their lists: where two
+#: stand, their order counts.
+_LIKENESS: Final = Likeness(
+    name=re.compile(LABEL),
+    places=(
+        Place(b'"kube-api-access-', rb"[0-9a-z]{5}"),
+        Place(b'"nodeName":"', LABEL),
+        Place(b'"hostIP":"', ADDRESS),
+        Place(b'"podIP":"', ADDRESS),
+        Place(b'[{"ip":"', ADDRESS, b'"}]'),
+    ),
+    managed_places=(Place(b'"f:podIPs":{".":{},"k:{\\"ip\\":\\"', ADDRESS, b'\\"}"'),),
+    unlike=(b'"ephemeral":', b'"resourceClaims":'),
+)
 
 
 def grace_period(pod: Object, wanted: int | None) -> int:
@@ -106,4 +124,5 @@ POD: Final = Strategy(
         )
     ),
     field_values=_field_values,
+    likeness=_LIKENESS,
 )

@@ -1,0 +1,127 @@
+"""What objects of a kind may differ in and still be treated alike.
+
+Thousands of pods of one template differ in names, addresses and what the dice gave them. A kind says in which places
+such values stand and what they must look like, so that no rule tells one of them from another:
+
+    "nodeName":"node-7"   ──►   "nodeName":"␀0␀"        equal values get equal numbers
+
+Two texts that are equal after that stand for objects of the same fate. A value that does not look as it must, or stands
+somewhere else, stays as it is, so that such texts are merely not found to be alike.
+
+Mirrors: nothing: what is done with this must not be told from doing everything anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+#: Numbers of values, as they stand for them in a text. JSON has no such bytes.
+Blanks: TypeAlias = dict[bytes, bytes]
+
+_OCTET: Final = rb"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+#: An IPv4 address as Go writes it.
+ADDRESS: Final = rb"%b(?:\.%b){3}" % (_OCTET, _OCTET)
+NETWORK: Final = rb"%b/(?:3[0-2]|[12]?[0-9])" % ADDRESS
+#: What can name any object and be the value of any label.
+LABEL: Final = rb"[0-9a-z](?:[-0-9a-z]{0,61}[0-9a-z])?"
+SUBDOMAIN: Final = rb"%b(?:\.%b)*" % (LABEL, LABEL)
+UID: Final = rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_TOKEN: Final = re.compile(rb"(\0[^\0]+\0)")
+_NAME_BYTES_MAX: Final = 253
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value stands: behind `before` (which is all that is looked for) and in front of `after`."""
+
+    before: bytes
+    value: bytes
+    after: bytes = b'"'
+    _pattern: re.Pattern[bytes] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_pattern", re.compile(rb"%b(?=%b)" % (self.value, re.escape(self.after))))
+
+    def blank(self, text: bytes, blanks: Blanks, *, known_only: bool = False) -> bytes:
+        """Replace the values that stand here by their numbers; with `known_only` those that have one already."""
+        at = text.find(self.before)
+        if at < 0:
+            return text
+        parts: list[bytes] = []
+        start = 0
+        while at >= 0:
+            begin = at + len(self.before)
+            found = self._pattern.match(text, begin)
+            if found is not None:
+                token = _known(found[0], blanks) if known_only else _number(found[0], blanks)
+                parts += (text[start:begin], token)
+                start = found.end()
+            at = text.find(self.before, begin)
+        parts.append(text[start:])
+        return b"".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """What may differ between objects of one kind."""
+
+    #: What the object's own name must look like.
+    name: re.Pattern[bytes]
+    #: Places in the object beside its metadata, and in patches of it.
+    places: tuple[Place, ...] = ()
+    #: Places in metadata, managedFields apart.
+    metadata_places: tuple[Place, ...] = ()
+    #: Places in managedFields.
+    managed_places: tuple[Place, ...] = ()
+    #: Texts of what makes an object's fate depend on more.
+    unlike: tuple[bytes, ...] = ()
+
+    def takes_name(self, name: str) -> bool:
+        """Say whether a name is one of those that no rule tells apart."""
+        return len(name) <= _NAME_BYTES_MAX and name.isascii() and self.name.fullmatch(name.encode()) is not None
+
+    def is_alike(self, text: bytes) -> bool:
+        """Say whether objects with this in them can be like others."""
+        return all(mark not in text for mark in self.unlike)
+
+
+def blank(text: bytes, places: tuple[Place, ...], blanks: Blanks, *, known_only: bool = False) -> bytes:
+    """Replace the values that stand in some places of a text by their numbers."""
+    for place in places:
+        text = place.blank(text, blanks, known_only=known_only)
+    return text
+
+
+class Form:
+    """A text with blanks, made to be filled."""
+
+    __slots__ = ("_parts", "_tokens")
+
+    def __init__(self, text: bytes) -> None:
+        parts = _TOKEN.split(text)
+        self._parts = parts
+        #: Where in `parts` a token stands.
+        self._tokens = tuple((at, parts[at]) for at in range(1, len(parts), 2))
+
+    def fill(self, values: Mapping[bytes, bytes]) -> bytes:
+        """Put the values where their tokens stand."""
+        if not self._tokens:
+            return self._parts[0]
+        parts = self._parts[:]
+        for at, token in self._tokens:
+            parts[at] = values[token]
+        return b"".join(parts)
+
+
+def _number(value: bytes, blanks: Blanks) -> bytes:
+    token = blanks.get(value)
+    if token is None:
+        token = blanks[value] = b"\0%d\0" % len(blanks)
+    return token
+
+
+def _known(value: bytes, blanks: Blanks) -> bytes:
+    return blanks.get(value, value)

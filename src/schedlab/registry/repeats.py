@@ -1,0 +1,238 @@
+"""Writes that are like an earlier one: its outcome, with the values put in that differ.
+
+    request ──► its text, with blanks (api.rules.likeness) ──► known? ──► fill the blanks, store
+                                                               new?   ──► the long way ──► remember what came out
+
+Thousands of pods of one template, their events and the reports of their kubelets differ in nothing that a rule looks
+at. The long way is the rule: what is remembered is what it made of the first such request, and it is used again only
+when all that it depended on is the same:
+
+- the request and the stored object, but for their blanks, who asks, and the second in which they ask;
+- what was read from the store meanwhile: as long as no object of those resources has changed;
+- the dice: as many draws, in the same order.
+
+A request that was refused, that wrote something else besides, or that admission asked the outside world about is not
+remembered.
+
+Mirrors: nothing; it must not be told from the long way (tests/property/test_repeats.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import orjson
+
+from schedlab.api.object import Object, Segments, StoredObject
+from schedlab.api.rules.likeness import Blanks, Form, Likeness, blank
+from schedlab.apimachinery.patch.request import PatchBody, PatchType
+from schedlab.apimachinery.user import User
+from schedlab.registry.core import Core, Notes
+from schedlab.registry.request import WriteOptions
+from schedlab.registry.resource import Resource
+
+#: The kind of a patch, and the patch.
+Patch: TypeAlias = tuple[PatchType, PatchBody]
+_Key: TypeAlias = tuple[Any, ...]
+
+_ENTRIES_MAX: Final = 1024
+_BYTES_MAX: Final = 16 * 1024
+#: Shorter values are looked for with their quotes: they may be a part of anything.
+_TELLING_BYTES_MIN: Final = 8
+_NAME: Final = b"\0N\0"
+_UID: Final = b"\0U\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request that may be like others."""
+
+    key: _Key
+    likeness: Likeness
+    blanks: Blanks
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came out of a request, with blanks."""
+
+    header: bytes
+    metadata: Form
+    managed: Form
+    body: Form
+    warnings: tuple[str, ...]
+    #: The resources that were looked at and the state in which they were.
+    reads: tuple[tuple[str, int], ...]
+    #: How many random name endings were drawn.
+    suffixes: int
+
+    def fill(self, blanks: Blanks, name: str, uid: str) -> Segments:
+        """Put in what differs."""
+        values = {token: value for value, token in blanks.items()}
+        values[_NAME], values[_UID] = name.encode(), uid.encode()
+        return self.header, self.metadata.fill(values), self.managed.fill(values), self.body.fill(values)
+
+
+class Repeats:
+    """What became of requests, by what they asked."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._known: dict[_Key, Outcome] = {}
+        #: Requests that came once.
+        self._seen: dict[_Key, None] = {}
+
+    # --- requests ----------------------------------------------------------------------------------------------------
+
+    def creation(
+        self, resource: Resource, obj: Object, namespace: str, options: WriteOptions, now: str
+    ) -> Request | None:
+        """Describe a creation; None when it is like no other."""
+        likeness = self._likeness(resource, options)
+        if likeness is None:
+            return None
+        metadata = obj["metadata"]
+        name = metadata.get("name")
+        if name:
+            if not likeness.takes_name(name):
+                return None
+            metadata = {**metadata, "name": None}
+        own, rest = _encode(metadata), _encode({key: value for key, value in obj.items() if key != "metadata"})
+        if not _is_plain(own, likeness) or not _is_plain(rest, likeness):
+            return None
+        blanks: Blanks = {}
+        asked = blank(own, likeness.metadata_places, blanks), blank(rest, likeness.places, blanks)
+        return Request((resource.name, namespace, _who(options.user), options.manager, now, *asked), likeness, blanks)
+
+    def patch(
+        self,
+        resource: Resource,
+        subresource: str,
+        kind: PatchType,
+        patch: PatchBody,
+        current: StoredObject,
+        options: WriteOptions,
+        now: str,
+    ) -> Request | None:
+        """Describe a patch of a stored object; None when it is like no other."""
+        likeness = self._likeness(resource, options)
+        if likeness is None or not likeness.takes_name(current.name):
+            return None
+        text = patch if isinstance(patch, bytes) else _encode(patch)
+        header, metadata, managed, body = current.segments
+        if not (_is_plain(text, likeness) and _is_plain(metadata, likeness) and _is_plain(body, likeness)):
+            return None
+        uid = _member(b"uid", current.uid)
+        text = text.replace(uid, _UID)
+        metadata = metadata.replace(uid, _UID, 1).replace(_member(b"name", current.name), _NAME, 1)
+        blanks: Blanks = {}
+        asked = (
+            blank(blank(text, likeness.places, blanks), likeness.metadata_places, blanks),
+            blank(metadata, likeness.metadata_places, blanks),
+            blank(managed, likeness.managed_places, blanks),
+            blank(body, likeness.places, blanks),
+        )
+        how = (resource.name, subresource, kind, options.field_validation, options.force, header)
+        return Request((*how, _who(options.user), options.manager, now, *asked), likeness, blanks)
+
+    def _likeness(self, resource: Resource, options: WriteOptions) -> Likeness | None:
+        likeness = resource.strategy.likeness
+        if likeness is None or options.dry_run or options.user.extra:
+            return None
+        return likeness if self._core.admission.repeats(resource.name) else None
+
+    # --- outcomes ----------------------------------------------------------------------------------------------------
+
+    def find(self, request: Request) -> Outcome | None:
+        """Return what came out of such a request, None when that is not known or no longer holds."""
+        outcome = self._known.get(request.key)
+        if outcome is None:
+            return None
+        stamp = self._core.store.stamp
+        for resource, seen in outcome.reads:
+            if stamp(resource) != seen:
+                del self._known[request.key]
+                return None
+        return outcome
+
+    def is_second(self, request: Request) -> bool:
+        """Say whether such a request has been seen before: many come once, and remembering costs more than it saves."""
+        if request.key in self._seen:
+            return True
+        if len(self._seen) >= _ENTRIES_MAX:
+            self._seen.clear()
+        self._seen[request.key] = None
+        return False
+
+    def remember(self, request: Request, notes: Notes, made: StoredObject, warnings: Sequence[str]) -> None:
+        """Keep what the long way has made of a request, if it can be told what it depended on."""
+        if notes.wrote or notes.other_draws or len(notes.suffixes) > 1 or _names_blank(notes, request.blanks):
+            return
+        blanks = {**request.blanks, **_tokens(notes.suffixes)}
+        segments = _blanked(made, request.likeness, blanks)
+        header, metadata, managed, body = segments
+        forms = Form(metadata), Form(managed), Form(body)
+        outcome = Outcome(header, *forms, tuple(warnings), notes.states, len(notes.suffixes))
+        if _shows(segments, blanks, made) or outcome.fill(blanks, made.name, made.uid) != made.segments:
+            return  # a value has come to stand elsewhere than in its places
+        if len(self._known) >= _ENTRIES_MAX:
+            self._known.clear()
+        self._known[request.key] = outcome
+
+    def fill(self, request: Request, outcome: Outcome, suffixes: Sequence[str], name: str, uid: str) -> Segments:
+        """Put in what differs."""
+        blanks = {**request.blanks, **_tokens(suffixes)} if suffixes else request.blanks
+        return outcome.fill(blanks, name, uid)
+
+
+def _who(user: User) -> tuple[Any, ...]:
+    return user.name, user.groups, user.uid
+
+
+def _encode(value: Any) -> bytes:
+    """Encode what is like nothing else as a text that is like nothing either."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return b"\0"
+
+
+def _is_plain(text: bytes, likeness: Likeness) -> bool:
+    return len(text) <= _BYTES_MAX and b"\0" not in text and likeness.is_alike(text)
+
+
+def _member(key: bytes, value: str) -> bytes:
+    return b'"%b":"%b"' % (key, value.encode())
+
+
+def _tokens(suffixes: Sequence[str]) -> Blanks:
+    return {suffix.encode(): b"\0S%d\0" % number for number, suffix in enumerate(suffixes)}
+
+
+def _names_blank(notes: Notes, blanks: Blanks) -> bool:
+    """Whether something was looked up by a value that differs from request to request."""
+    return any(value.decode() in key for _, key in notes.reads for value in blanks if key)
+
+
+def _blanked(made: StoredObject, likeness: Likeness, blanks: Blanks) -> Segments:
+    """Blank an object."""
+    header, metadata, managed, body = made.segments
+    metadata = metadata.replace(_member(b"uid", made.uid), _member(b"uid", "\0U\0"), 1)
+    metadata = metadata.replace(_member(b"name", made.name), _member(b"name", "\0N\0"), 1)
+    return (
+        header,
+        blank(metadata, likeness.metadata_places, blanks, known_only=True),
+        blank(managed, likeness.managed_places, blanks, known_only=True),
+        blank(body, likeness.places, blanks, known_only=True),
+    )
+
+
+def _shows(segments: Segments, blanks: Blanks, made: StoredObject) -> bool:
+    """Whether a value that should be blank still stands somewhere."""
+    for value in (*blanks, made.name.encode(), made.uid.encode()):
+        sought = value if len(value) >= _TELLING_BYTES_MIN else b'"%b"' % value
+        if any(sought in segment for segment in segments):
+            return True
+    return False

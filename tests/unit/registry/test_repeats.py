@@ -1,0 +1,154 @@
+"""When what came of a write is used again, and when it is worked out anew.
+
+That both come to the same is tests/property/test_repeats.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from schedlab.apimachinery.errors import Invalid
+from schedlab.kernel.clock import SECOND_NS, VirtualClock
+from schedlab.kernel.randomness import SeededRandom
+from schedlab.registry import Registry, User, WriteOptions, bootstrap
+from schedlab.registry.admission.chain import Admission, Attributes
+from schedlab.registry.core import Core
+from schedlab.store import Store
+from tests.support.registries import provide_accounts
+
+
+class Counted:
+    """A registry that counts how often admission is asked about pods: once whenever a write is worked out."""
+
+    def __init__(self, *, repeats: bool = True) -> None:
+        self.clock = VirtualClock()
+        self.registry = provide_accounts(Registry(Store(), self.clock, SeededRandom(1)))
+        bootstrap(self.registry)
+        self.asked = 0
+        self.registry.admit(Admission("Count", mutate=self._count, resources=("pods",), repeats=repeats))
+        # The account of the namespace is made for the first pod.
+        self.create("first")
+        self.asked = 0
+
+    def _count(self, _attributes: Attributes, _core: Core) -> None:
+        self.asked += 1
+
+    def create(self, name: str, options: WriteOptions | None = None, **spec: Any) -> dict[str, Any]:
+        pod = {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i:1"}], **spec}}
+        chosen = WriteOptions() if options is None else options
+        return self.registry.create("pods", self.registry.decode("pods", pod), "default", chosen).thaw()
+
+    def report(self, name: str, address: str) -> dict[str, Any]:
+        status = {"phase": "Running", "podIP": address, "podIPs": [{"ip": address}]}
+        patch = {"status": status}
+        return self.registry.patch("pods", name, "merge", patch, "default", subresource="status").object.thaw()
+
+
+def test_the_third_of_three_like_pods_is_not_worked_out() -> None:
+    """One that comes once is not worth remembering; the second is."""
+    world = Counted()
+    made = [world.create(f"web-{number}", hostNetwork=True) for number in range(5)]
+
+    assert world.asked == 2
+    assert [pod["metadata"]["name"] for pod in made] == [f"web-{number}" for number in range(5)]
+    assert len({pod["metadata"]["uid"] for pod in made}) == 5
+    assert len({pod["spec"]["volumes"][-1]["name"] for pod in made}) == 5
+
+
+def test_what_asks_somebody_outside_is_always_asked() -> None:
+    world = Counted(repeats=False)
+    for number in range(5):
+        world.create(f"web-{number}")
+
+    assert world.asked == 5
+
+
+@pytest.mark.parametrize(
+    ("resource", "body"),
+    [
+        ("limitranges", {"spec": {"limits": [{"type": "Container", "default": {"cpu": "1"}}]}}),
+        ("priorityclasses.scheduling.k8s.io", {"value": 7, "globalDefault": True}),
+        ("serviceaccounts", {"automountServiceAccountToken": False}),
+        ("namespaces", {}),
+        ("resourcequotas", {"spec": {"hard": {"pods": "9"}}}),
+    ],
+)
+def test_a_change_of_anything_that_was_read_makes_it_be_worked_out_anew(resource: str, body: dict[str, Any]) -> None:
+    world = Counted()
+    for number in range(4):
+        world.create(f"web-{number}")
+    before, namespaced = world.asked, world.registry.resource(resource).namespaced
+    decoded = world.registry.decode(resource, {"metadata": {"name": "new"}, **body})
+    world.registry.create(resource, decoded, "default" if namespaced else "")
+    world.create("web-9")
+
+    assert world.asked == before + 1
+
+
+def test_a_change_of_what_was_not_read_changes_nothing() -> None:
+    world = Counted()
+    for number in range(4):
+        world.create(f"web-{number}")
+    before = world.asked
+    world.registry.create("configmaps", world.registry.decode("configmaps", {"metadata": {"name": "x"}}), "default")
+    world.create("web-9")
+
+    assert world.asked == before
+
+
+@pytest.mark.parametrize("change", ["second", "manager", "user", "spec", "dry run", "name"])
+def test_whatever_counts_is_part_of_being_alike(change: str) -> None:
+    world = Counted()
+    for number in range(4):
+        world.create(f"web-{number}")
+    before = world.asked
+    if change == "second":
+        world.clock.advance_to(world.clock.now_ns() + SECOND_NS)
+    options = {
+        "manager": WriteOptions(field_manager="else"),
+        "user": WriteOptions(user=User("ann")),
+        "dry run": WriteOptions(dry_run=True),
+    }.get(change)
+    world.create(
+        "web.dotted" if change == "name" else "web-9", options, **{"hostPID": True} if change == "spec" else {}
+    )
+
+    assert world.asked == before + 1
+
+
+def test_reports_of_like_pods_differ_in_their_addresses() -> None:
+    world = Counted()
+    for number in range(5):
+        world.create(f"web-{number}")
+    world.asked = 0
+    made = [world.report(f"web-{number}", f"10.0.0.{number}") for number in range(5)]
+
+    assert world.asked == 2
+    assert [pod["status"]["podIP"] for pod in made] == [f"10.0.0.{number}" for number in range(5)]
+    assert all(
+        f'k:{{"ip":"10.0.0.{number}"}}' in str(pod["metadata"]["managedFields"]) for number, pod in enumerate(made)
+    )
+
+
+def test_a_report_that_changes_nothing_is_not_written() -> None:
+    world = Counted()
+    for number in range(4):
+        world.create(f"web-{number}")
+        world.report(f"web-{number}", f"10.0.0.{number}")
+    revision = world.registry.revision
+    world.report("web-3", "10.0.0.3")
+
+    assert world.registry.revision == revision
+
+
+def test_a_report_about_another_pod_of_that_name_is_refused() -> None:
+    """Preconditions are not among what may differ."""
+    world = Counted()
+    for number in range(4):
+        world.create(f"web-{number}")
+        world.report(f"web-{number}", f"10.0.0.{number}")
+    patch = {"metadata": {"uid": "another"}, "status": {"phase": "Running"}}
+    with pytest.raises(Invalid, match="field is immutable"):
+        world.registry.patch("pods", "web-3", "merge", patch, "default", subresource="status")
