@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from schedlab.api.object import Object, StoredObject
 from schedlab.apimachinery.errors import StatusError
+from schedlab.client.event_recorder import EventRecorder
 from schedlab.client.informers import Informer
 from schedlab.client.protocol import Write
 from schedlab.controllers.deployment import sets as replica_sets
@@ -19,7 +20,6 @@ from schedlab.controllers.deployment import status as statuses
 from schedlab.controllers.deployment.draft import Draft
 from schedlab.controllers.framework import kinds, ownership
 from schedlab.controllers.framework.controller import Asking, Steps, ask, attempt
-from schedlab.controllers.framework.event_recorder import EventRecorder
 from schedlab.controllers.framework.pod_control import is_namespace_going
 from schedlab.controllers.framework.template_hash import compute_hash
 from schedlab.kernel.clock import Clock

@@ -23,10 +23,10 @@ from schedlab.apimachinery.errors import StatusError
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.apimachinery.resources import ResourceType
 from schedlab.client.effects import Effect, WriteEffect
+from schedlab.client.event_recorder import EventRecorder, EventStamps, Sent
 from schedlab.client.informers import Informer, Informers
 from schedlab.client.protocol import Outcome, Write
 from schedlab.client.resource_metrics import ResourceMetrics
-from schedlab.controllers.framework.event_recorder import EventRecorder, EventStamps, Sent
 from schedlab.controllers.framework.work_queue import WorkQueue
 from schedlab.kernel.clock import Clock
 from schedlab.kernel.randomness import RandomSource

@@ -13,9 +13,9 @@ from typing import Any, Final
 from schedlab.api.object import StoredObject
 from schedlab.apimachinery import names
 from schedlab.apimachinery.errors import StatusError
+from schedlab.client.event_recorder import EventRecorder
 from schedlab.client.protocol import Outcome, Write
 from schedlab.controllers.framework.controller import Asking
-from schedlab.controllers.framework.event_recorder import EventRecorder
 from schedlab.controllers.framework.kinds import Kind
 
 SLOW_START_INITIAL: Final = 1

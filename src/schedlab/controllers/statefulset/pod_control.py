@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from schedlab.api.object import Object, StoredObject
 from schedlab.apimachinery.errors import StatusError
+from schedlab.client.event_recorder import EventRecorder
 from schedlab.client.informers import Informer
 from schedlab.client.protocol import Write
 from schedlab.controllers.framework import kinds, ownership
 from schedlab.controllers.framework.controller import Asking, Steps, SyncError, ask, attempt
-from schedlab.controllers.framework.event_recorder import EventRecorder
 from schedlab.controllers.statefulset import identity
 from schedlab.controllers.statefulset.retention import ClaimOwners, PodIdentity
 

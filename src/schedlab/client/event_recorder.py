@@ -1,4 +1,4 @@
-"""Events about objects, as a controller sends them: similar ones are joined, and nobody is flooded.
+"""Events about objects, as a component sends them: similar ones are joined, and nobody is flooded.
 
     record ──► ten different messages in ten minutes? ──► "(combined from similar events): …"
            ──► the same event as before? ──► count it up by a patch
@@ -11,12 +11,11 @@ Differs: two events about an object in one nanosecond get names that follow each
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from schedlab.api.object import StoredObject
 from schedlab.apimachinery.time import format_time
 from schedlab.client.protocol import Outcome, Write
-from schedlab.controllers.framework.kinds import Kind
 from schedlab.kernel.clock import SECOND_NS, Clock
 
 EVENTS: Final = "events"
@@ -30,6 +29,16 @@ _COMBINED: Final = "(combined from similar events): "
 
 Key = tuple[str, ...]
 T = TypeVar("T")
+
+
+class Kind(Protocol):
+    """What objects of a kind say of themselves."""
+
+    @property
+    def api_version(self) -> str: ...
+
+    @property
+    def kind(self) -> str: ...
 
 
 class _Recent(Generic[T]):
@@ -89,10 +98,11 @@ class EventStamps:
 
 
 class EventRecorder:
-    """The events of one component; what is to be written is fetched by `drain`."""
+    """The events of one component, on one host if it has one; what is to be written is fetched by `drain`."""
 
-    def __init__(self, component: str, clock: Clock, stamps: EventStamps) -> None:
+    def __init__(self, component: str, clock: Clock, stamps: EventStamps, host: str = "") -> None:
         self._component = component
+        self._host = host
         self._clock = clock
         self._stamps = stamps
         self._similar: _Recent[_Similar] = _Recent()
@@ -100,13 +110,13 @@ class EventRecorder:
         self._tokens: _Recent[_Tokens] = _Recent()
         self._outbox: list[tuple[Sent, Write]] = []
 
-    def normal(self, kind: Kind, about: StoredObject, reason: str, message: str) -> None:
-        """Tell of something that went as it should."""
-        self.record(kind, about, "Normal", reason, message)
+    def normal(self, kind: Kind, about: StoredObject, reason: str, message: str, field_path: str = "") -> None:
+        """Tell of something that went as it should, with the object or a part of it."""
+        self.record(kind, about, "Normal", reason, message, field_path)
 
-    def warning(self, kind: Kind, about: StoredObject, reason: str, message: str) -> None:
-        """Tell of something that went wrong."""
-        self.record(kind, about, "Warning", reason, message)
+    def warning(self, kind: Kind, about: StoredObject, reason: str, message: str, field_path: str = "") -> None:
+        """Tell of something that went wrong, with the object or a part of it."""
+        self.record(kind, about, "Warning", reason, message, field_path)
 
     def drain(self) -> list[tuple[Sent, Write]]:
         """Return what is to be written since the last time."""
@@ -118,11 +128,13 @@ class EventRecorder:
         if sent.is_patch and outcome.error is not None and outcome.error.reason == "NotFound":
             self._create(sent.body)
 
-    def record(self, kind: Kind, about: StoredObject, type_: str, reason: str, message: str) -> None:
+    def record(
+        self, kind: Kind, about: StoredObject, type_: str, reason: str, message: str, field_path: str = ""
+    ) -> None:
         """Tell of something, `Normal` or `Warning`."""
         now_ns = self._clock.now_ns()
         source = (kind.kind, about.namespace, about.name, about.uid, type_)
-        key, message = self._aggregate((*source, reason), message, now_ns)
+        key, message = self._aggregate((*source, reason, field_path), message, now_ns)
         now = format_time(now_ns)
         known = self._seen.get(key)
         if known is None:
@@ -131,7 +143,7 @@ class EventRecorder:
         self._seen.put(key, seen)
         if not self._allowed(source, now_ns):
             return
-        body = self._body(kind, about, seen, now, type_, reason, message)
+        body = self._body(kind, about, seen, now, type_, reason, message, field_path)
         if seen.count == 1:
             self._create(body)
         else:
@@ -169,7 +181,15 @@ class EventRecorder:
         self._outbox.append((Sent(body, is_patch=False), write))
 
     def _body(
-        self, kind: Kind, about: StoredObject, seen: _Seen, now: str, type_: str, reason: str, message: str
+        self,
+        kind: Kind,
+        about: StoredObject,
+        seen: _Seen,
+        now: str,
+        type_: str,
+        reason: str,
+        message: str,
+        field_path: str,
     ) -> dict[str, Any]:
         involved = {
             "kind": kind.kind,
@@ -178,6 +198,7 @@ class EventRecorder:
             "uid": about.uid,
             "apiVersion": kind.api_version,
             "resourceVersion": str(about.revision),
+            "fieldPath": field_path,
         }
         return {
             "apiVersion": "v1",
@@ -186,13 +207,15 @@ class EventRecorder:
             "involvedObject": {key: value for key, value in involved.items() if value},
             "reason": reason,
             "message": message,
-            "source": {"component": self._component},
+            "source": {"component": self._component, "host": self._host}
+            if self._host
+            else {"component": self._component},
             "firstTimestamp": seen.first,
             "lastTimestamp": now,
             "count": seen.count,
             "type": type_,
             "reportingComponent": self._component,
-            "reportingInstance": "",
+            "reportingInstance": self._host,
         }
 
 
