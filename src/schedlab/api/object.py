@@ -151,7 +151,7 @@ class StoredObject:
 
     def thaw(self) -> Object:
         """Return a new dict of the whole object that belongs to the caller, but for managedFields: never change those."""
-        thawed: Object = orjson.loads(b"{%b%b}%b" % (self._header, self._start(), self._body))
+        thawed: Object = orjson.loads(self.bare_json())
         if self._managed_fields:
             thawed["metadata"]["managedFields"] = _decoded(self._managed_fields)
         return thawed
@@ -159,6 +159,10 @@ class StoredObject:
     def json(self) -> bytes:
         """Encode the whole object."""
         return b"{%b%b" % (self._header, self.item_json()[1:])
+
+    def bare_json(self) -> bytes:
+        """Encode the object without its managedFields."""
+        return b"{%b%b}%b" % (self._header, self._start(), self._body)
 
     def item_json(self) -> bytes:
         """Encode the object as an item of a list: without kind and apiVersion."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 import orjson
+from yaml import CSafeDumper, dump
 from yaml import events as yaml_events
 from yaml._yaml import CParser
 from yaml.error import MarkedYAMLError
@@ -111,6 +112,19 @@ def encode_json(value: JSONValue) -> bytes:
         return gojson.marshal_bytes(value)
     except orjson.JSONEncodeError as error:
         raise YAMLError(f"yaml: the document has no JSON form: {error}") from error
+
+
+class _Dumper(CSafeDumper):
+    """Writes lists without indentation, as Go's YAML library does, and never refers back to an equal value."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's hook
+        return True
+
+
+def to_yaml(value: Any) -> bytes:
+    """Write a JSON value as YAML with sorted keys."""
+    text: bytes = dump(value, Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=2**30, encoding="utf-8")
+    return text
 
 
 def _next_document(parser: CParser) -> Document | None:

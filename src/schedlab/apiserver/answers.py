@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 import orjson
-import yaml
 
 from schedlab.apimachinery.errors import StatusError
+from schedlab.apimachinery.yaml import to_yaml
 from schedlab.apiserver.negotiation import Form
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -58,19 +58,6 @@ def render(encoded: bytes, form: Form) -> bytes:
     if form.pretty:
         return orjson.dumps(orjson.loads(encoded), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     return encoded + b"\n"
-
-
-class _Dumper(yaml.CSafeDumper):
-    """Writes lists without indentation, as Go's YAML library does, and never refers back to an equal value."""
-
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's hook
-        return True
-
-
-def to_yaml(value: Any) -> bytes:
-    """Write a JSON value as YAML with sorted keys."""
-    text: bytes = yaml.dump(value, Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=2**30, encoding="utf-8")
-    return text
 
 
 def text_answer(text: str, status: int = 200) -> Answer:

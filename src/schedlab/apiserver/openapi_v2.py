@@ -15,7 +15,7 @@ from typing import Any, Final
 import orjson
 
 from schedlab.apimachinery.protobuf.wire import write_bytes
-from schedlab.apiserver.answers import to_yaml
+from schedlab.apimachinery.yaml import to_yaml
 
 MEDIA_TYPE: Final = b"application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 #: What an Accept header that asks for this form has in it; clients write the version in two ways.

@@ -63,6 +63,14 @@ AuditLogOption: TypeAlias = Annotated[
     Path | None, Parameter(help="File to which the API server logs who asks for what, one JSON line per stage.")
 ]
 
+StagesOption: TypeAlias = Annotated[
+    tuple[str, ...],
+    Parameter(
+        negative="",
+        help="KWOK Stages to start with: a YAML file, a folder, or a set: general, chaos. May be given several times.",
+    ),
+]
+
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True)

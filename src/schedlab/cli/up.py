@@ -20,6 +20,7 @@ from schedlab.cli.options import (
     NO_STORAGE,
     AuditLogOption,
     PluginOptions,
+    StagesOption,
     StorageOptions,
     bound_socket,
     read_seconds,
@@ -28,6 +29,7 @@ from schedlab.cli.options import (
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.home import Home
 from schedlab.cluster.served import ServedCluster, loopback_address
+from schedlab.cluster.stage_loading import load_stages
 from schedlab.cluster.storage import Storage
 from schedlab.decisions.annotations import AnnotationMode
 from schedlab.kernel.errors import SchedlabError
@@ -40,6 +42,7 @@ def up(
     nodes: Annotated[int, Parameter(help="Nodes to make at the start.")] = 0,
     config: Annotated[Path | None, Parameter(help="A KubeSchedulerConfiguration file for the scheduler.")] = None,
     plugins: PluginOptions = NO_PLUGINS,
+    stages: StagesOption = (),
     feature_gates: Annotated[str, Parameter(help="Kubernetes feature gates, A=true,B=false.")] = "",
     annotations: Annotated[AnnotationMode, Parameter(help="How much of a result its pod shows.")] = "auto",
     full: Annotated[bool, Parameter(help="Let every filter judge every node, for explanations.")] = True,
@@ -70,6 +73,7 @@ def up(
         schedules=scheduler,
         plugins=plugins.load_plugins(),
         hooks=plugins.load_hooks(),
+        stages=load_stages(stages),
         event_ttl_s=read_seconds(event_ttl, "--event-ttl"),
         compaction_interval_s=read_seconds(compaction_interval, "--compaction-interval"),
         history=history,

@@ -14,10 +14,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from schedlab.api.object import WatchEvent
 from schedlab.client.informers import Informers
 from schedlab.cluster.api import API, APISettings
 from schedlab.cluster.driver import Caller
 from schedlab.cluster.plugin_registry import enable, registry_for
+from schedlab.cluster.stage_loading import apply_stages, install
 from schedlab.cluster.usage import install_usages, usage_parts
 from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.node_lifecycle.controller import NodeLifecycleController
@@ -31,6 +33,7 @@ from schedlab.kernel.clock import Clock
 from schedlab.kernel.randomness import RandomSource
 from schedlab.kubelet.heartbeats import Heartbeats
 from schedlab.kubelet.kubelet import Kubelet
+from schedlab.kubelet.stages.controller import StageController, finder
 from schedlab.registry import Overlay
 from schedlab.scheduler.config import ConfigError, default_configuration, load
 from schedlab.scheduler.framework.hooks import HooksFactory
@@ -50,7 +53,8 @@ class ClusterSettings(APISettings):
     node for the record, also after the first failure; no decision changes. nodes: how many there are at least at the
     start. schedules: whether its own scheduler does anything. plugins: plugins that do not come with the scheduler (`plugin_class.entry_of` makes an entry of a class); profiles of
     scheduler_config have to enable them, without one they are enabled at all their extension points. hooks: what goes
-    around plugins, by their names (`framework.hooks.factory_of` makes a factory of a class).
+    around plugins, by their names (`framework.hooks.factory_of` makes a factory of a class). stages: KWOK's Stages that
+    are there from the start (`stage_loading.load_stages` reads them).
     """
 
     scheduler_config: Mapping[str, Any] | None = None
@@ -61,6 +65,7 @@ class ClusterSettings(APISettings):
     schedules: bool = True
     plugins: tuple[PluginEntry, ...] = ()
     hooks: Mapping[str, HooksFactory] = field(default_factory=dict)
+    stages: tuple[Mapping[str, Any], ...] = ()
 
 
 class Cluster(API):
@@ -79,12 +84,25 @@ class Cluster(API):
         super().__init__(clock, random, settings, caller, backend=backend)
         self.settings = settings
         install_usages(self.registry)
+        install(self.registry)
+        apply_stages(self.registry, settings.stages)
         self.informers = Informers(self.client("schedlab-informers"))
+        self._wake: Callable[[], None] | None = None
         self.log = DecisionLog(newest_revision=lambda: self.registry.revision)
         self.warnings: tuple[str, ...] = ()
         self.scheduler = self._new_scheduler(random.split("scheduler"))
         self.kubelet = Kubelet(self.informers, clock)
         self.metrics, self._usage_checker = usage_parts(self.informers, clock, self.kubelet.runs)
+        self.stages = StageController(
+            self.informers,
+            clock,
+            random.split("stages"),
+            self.kubelet,
+            finder(lambda: [one.type for one in self.registry.served]),
+            follow=self._follow,
+        )
+        self.kubelet.stages = self.stages
+        self.registry.on_resources(self.stages.resources_changed)
         heartbeats = Heartbeats(clock)
         self.registry.overlay("leases.coordination.k8s.io", Overlay(heartbeats.lease))
         self.registry.overlay("nodes", Overlay(heartbeats.node))
@@ -134,7 +152,16 @@ class Cluster(API):
 
     def on_change(self, wake: Callable[[], None]) -> None:
         """Call `wake` after every change of an object that some part of the cluster listens to."""
+        self._wake = wake
         for resource in self.informers.resources():
+            self.informers.on_change(resource, lambda _: wake())
+
+    def _follow(self, resource: str, handler: Callable[[WatchEvent], None]) -> None:
+        """Let a part listen to a resource that maybe nobody has listened to before."""
+        is_new = resource not in self.informers.resources()
+        self.informers.on_change(resource, handler)
+        if is_new and self._wake is not None:
+            wake = self._wake
             self.informers.on_change(resource, lambda _: wake())
 
     def _add_parts(self, random: RandomSource, root_ca: str) -> None:
@@ -150,6 +177,7 @@ class Cluster(API):
         # Kubelets and node lifecycle go first: a node must be ready before the scheduler looks at it.
         self.engine.add(self.kubelet, self.client("kubelet"), first=True)
         self.engine.add(self._usage_checker, self.client("kwok"))
+        self.engine.add(self.stages, self.client("kwok"))
         resources = tuple(self.registry.resources)
         features = self.settings.feature_gates
         runs = self.kubelet.runs

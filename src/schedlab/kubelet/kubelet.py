@@ -6,7 +6,8 @@ object one stage further. The stages of a pod:
     bound ──admitted──> Running ──deletionTimestamp──> grace period over ──> deleted
       └───refused────> Failed  └──of a Job, run time over──> Succeeded
 
-A pod of a Job ends after one second, or after what its annotation pod-complete.stage.kwok.x-k8s.io/delay says.
+A pod of a Job ends after one second, or after what its annotation pod-complete.stage.kwok.x-k8s.io/delay says. A pod or
+node that a Stage of the user matches is left to that Stage, once it is admitted.
 
 Mirrors: KWOK's node and pod controllers with its fast stages; pkg/kubelet (v1.36) for admission.
 """
@@ -16,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
+from schedlab.api.object import StoredObject
 from schedlab.api.views.core import Node, Pod
 from schedlab.apimachinery.time import TimeError, format_time, parse_duration, parse_time
 from schedlab.client.effects import Effect, WriteEffect
@@ -49,6 +51,32 @@ class Informers(Protocol):
         """Call the handler with every object that is there and every change that follows."""
 
 
+class Stages(Protocol):
+    """The Stages of users, which go before what happens here by itself."""
+
+    def holds(self, stored: StoredObject) -> bool:
+        """Say whether a Stage matches the object as it is."""
+
+    def replaces(self, name: str) -> bool:
+        """Say whether a Stage takes the place of a part of the built-in life, by its name."""
+
+    def node_came(self, node: str) -> None:
+        """Look at a node whose kubelet has begun to live, and at its pods."""
+
+
+class NoStages:
+    """There are none."""
+
+    def holds(self, stored: StoredObject) -> bool:  # noqa: ARG002 - protocol
+        return False
+
+    def replaces(self, name: str) -> bool:  # noqa: ARG002 - protocol
+        return False
+
+    def node_came(self, node: str) -> None:
+        """Nobody wants to know."""
+
+
 class SimulatedNode:
     """What the kubelet of one node remembers."""
 
@@ -72,6 +100,9 @@ class Kubelet:
         self._early: dict[str, dict[Key, None]] = {}
         # Running pods that will end by themselves, by uid, and when.
         self._ends: dict[str, int] = {}
+        # Nodes that a Stage has kept from being ready.
+        self._held: dict[str, None] = {}
+        self.stages: Stages = NoStages()
         self._pods.add_index(_NODE_INDEX, lambda pod: str(pod.view.spec.node_name))
         informers.on_change("nodes", self._on_node)
         informers.on_change("pods", self._on_pod)
@@ -83,6 +114,27 @@ class Kubelet:
     def runs(self, node: str) -> bool:
         """Whether the kubelet of a node lives: its heartbeats are derived, not written."""
         return node in self._state
+
+    def node_address(self, node: str) -> str:
+        """Return the address of a node, "" if it is not there."""
+        state = self._state.get(node)
+        return "" if state is None else state.address
+
+    def pod_address(self, node: str, uid: str) -> str:
+        """Return the address of a pod on a node, "" if the node is not there."""
+        state = self._state.get(node)
+        return "" if state is None else state.pod_addresses.take(uid)
+
+    def look_again(self, resource: str, only: tuple[str, str] | None = None) -> None:
+        """Look at all pods or nodes, or at one: what held them may be gone."""
+        if resource == "nodes":
+            self._queue.update((("node", "", name), None) for name in self._state if only in (None, ("", name)))
+        elif resource == "pods" and only is not None:
+            self._queue["pod", *only] = None
+        elif resource == "pods":
+            for stored in self._pods.all_stored():
+                if stored.view.spec.node_name in self._state:
+                    self._queue["pod", stored.namespace, stored.name] = None
 
     def step(self) -> Sequence[Effect]:
         """Bring the object that has waited longest one stage further."""
@@ -111,8 +163,12 @@ class Kubelet:
         name = event.object.name
         if event.type == "DELETED":
             self._state.pop(name, None)
+            self._held.pop(name, None)
             self._queue[("node", "", name)] = None
-        elif event.type == "ADDED":
+        elif event.type == "MODIFIED":
+            if name in self._held or (name in self._state and self.stages.holds(event.object)):
+                self._queue[("node", "", name)] = None
+        else:
             self._queue[("node", "", name)] = None
             # Before any node registers: a new one must not get what another one has had before a restart.
             self._numbers.keep(_internal_address(event.object.raw), event.object.view.spec.pod_cidr)
@@ -122,7 +178,7 @@ class Kubelet:
         if stored is None:
             return [Write("delete", LEASES, LEASE_NAMESPACE, name)]
         if name in self._state:
-            return ()
+            return self._resync_node(stored)
         node = stored.raw
         address, cidr = _internal_address(node), stored.view.spec.pod_cidr
         if not address or not cidr:
@@ -131,8 +187,27 @@ class Kubelet:
         state = self._state[name] = SimulatedNode(address, cidr)
         self._resume(name, state)
         self._queue.update(self._early.pop(name, {}))
+        self.stages.node_came(name)
         now_ns = self._clock.now_ns()
-        return [*self._register(node, cidr, state, now_ns), self._lease(name, stored.uid, now_ns)]
+        writes = [*self._introduce(node, cidr), self._lease(name, stored.uid, now_ns)]
+        if self._is_held(stored):
+            return writes
+        return [*writes, self._node_status(name, status.node_status(node, state.address, format_time(now_ns)))]
+
+    def _is_held(self, node: StoredObject) -> bool:
+        """Whether a Stage makes the node ready, or not ready."""
+        if not (self.stages.replaces("node-initialize") or self.stages.holds(node)):
+            return False
+        self._held[node.name] = None
+        return True
+
+    def _resync_node(self, stored: StoredObject) -> Sequence[Write]:
+        """Report a node anew that a Stage has let go."""
+        if self._is_held(stored) or self._held.pop(stored.name, "") is not None:
+            return ()
+        now = format_time(self._clock.now_ns())
+        report = status.node_status(stored.raw, self._state[stored.name].address, now)
+        return [self._node_status(stored.name, {**report, "conditions": status.healthy_conditions(stored.raw, now)})]
 
     def _resume(self, name: str, state: SimulatedNode) -> None:
         """Find the pods that run on the node already: they keep their addresses and what they use."""
@@ -143,17 +218,18 @@ class Kubelet:
                 if not pod.spec.host_network:
                     state.pod_addresses.keep(pod.metadata.uid, pod.status.pod_ip)
 
-    def _register(self, node: Mapping[str, Any], cidr: str, state: SimulatedNode, now_ns: int) -> Sequence[Write]:
-        name = node["metadata"]["name"]
+    def _introduce(self, node: Mapping[str, Any], cidr: str) -> Sequence[Write]:
         patch: dict[str, Any] = {}
         labels = status.node_labels(node)
         if labels:
             patch["metadata"] = {"labels": labels}
         if not node.get("spec", {}).get("podCIDR"):
             patch["spec"] = {"podCIDR": cidr, "podCIDRs": [cidr]}
-        writes = [Write("patch", "nodes", "", name, patch, options=MANAGER)] if patch else []
-        report = {"status": status.node_status(node, state.address, format_time(now_ns))}
-        return [*writes, Write("patch", "nodes", "", name, report, subresource="status", options=MANAGER)]
+        return [Write("patch", "nodes", "", node["metadata"]["name"], patch, options=MANAGER)] if patch else []
+
+    @staticmethod
+    def _node_status(name: str, report: Mapping[str, Any]) -> Write:
+        return Write("patch", "nodes", "", name, {"status": report}, subresource="status", options=MANAGER)
 
     def _lease(self, name: str, uid: str, now_ns: int) -> Write:
         return Write("create", LEASES, LEASE_NAMESPACE, name, new_lease(name, uid, now_ns), options=MANAGER)
@@ -214,20 +290,29 @@ class Kubelet:
             self._early.setdefault(pod.spec.node_name, {})[("pod", namespace, name)] = None
             return ()
         if pod.metadata.deletion_timestamp is not None:
-            return self._terminate(pod)
+            return () if self._leaves(stored, "pod-delete") else self._terminate(pod)
         if pod.status.phase in _FINISHED or self._runs(pod):
             return ()
         if pod.metadata.uid in self._ends:
+            if self._leaves(stored, "pod-complete"):
+                return ()
             now = format_time(self._clock.now_ns())
             return [self._status(pod, status.ended_status(stored.raw, "Succeeded", now))]
-        return self._start(stored.raw, pod, node, state)
+        return self._start(stored, pod, node, state)
 
-    def _start(self, raw: Mapping[str, Any], pod: Pod, node: Node, state: SimulatedNode) -> Sequence[Write]:
+    def _leaves(self, stored: StoredObject, part: str) -> bool:
+        """Whether a part of a pod's life is left to a Stage."""
+        return self.stages.replaces(part) or self.stages.holds(stored)
+
+    def _start(self, stored: StoredObject, pod: Pod, node: Node, state: SimulatedNode) -> Sequence[Write]:
+        raw = stored.raw
         now = format_time(self._clock.now_ns())
         rejection = None if pod.metadata.uid in state.account.requests else admit(pod, node, state.account)
         if rejection is not None:
             return [self._status(pod, status.rejected_status(raw, rejection, now)), _event(pod, rejection, now)]
         state.account.take(pod)
+        if self._leaves(stored, "pod-ready"):
+            return ()
         address = state.address if pod.spec.host_network else state.pod_addresses.take(pod.metadata.uid)
         return [self._status(pod, status.running_status(raw, state.address, address, now))]
 

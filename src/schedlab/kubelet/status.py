@@ -42,21 +42,8 @@ def node_status(node: Mapping[str, Any], address: str, now: str) -> dict[str, An
     status = node.get("status") or {}
     capacity = status.get("capacity") or status.get("allocatable") or DEFAULT_CAPACITY
     known = {condition["type"] for condition in status.get("conditions") or ()}
-    conditions = [
-        *(status.get("conditions") or ()),
-        *(
-            {
-                "type": kind,
-                "status": state,
-                "reason": reason,
-                "message": message,
-                "lastHeartbeatTime": now,
-                "lastTransitionTime": now,
-            }
-            for kind, state, reason, message in HEALTHY_CONDITIONS
-            if kind not in known
-        ),
-    ]
+    missing = [condition for condition in _healthy(now) if condition["type"] not in known]
+    conditions = [*(status.get("conditions") or ()), *missing]
     return {
         "capacity": capacity,
         "allocatable": status.get("allocatable") or capacity,
@@ -64,7 +51,31 @@ def node_status(node: Mapping[str, Any], address: str, now: str) -> dict[str, An
         "addresses": status.get("addresses") or _addresses(node["metadata"]["name"], address),
         "daemonEndpoints": status.get("daemonEndpoints") or {"kubeletEndpoint": {"Port": 10250}},
         "nodeInfo": {**_NODE_INFO, **{k: v for k, v in (status.get("nodeInfo") or {}).items() if v}},
+        # Deprecated and not set by real kubelets, but what KWOK's Stages for nodes look for.
+        "phase": "Running",
     }
+
+
+def healthy_conditions(node: Mapping[str, Any], now: str) -> list[Mapping[str, Any]]:
+    """Return the conditions of a node on which everything is well again."""
+    have = (node.get("status") or {}).get("conditions") or ()
+    since = {(each["type"], each["status"]): each.get("lastTransitionTime") or now for each in have}
+    healthy = [{**each, "lastTransitionTime": since.get((each["type"], each["status"]), now)} for each in _healthy(now)]
+    return merge_conditions(have, healthy)
+
+
+def _healthy(now: str) -> list[dict[str, str]]:
+    return [
+        {
+            "type": kind,
+            "status": state,
+            "reason": reason,
+            "message": message,
+            "lastHeartbeatTime": now,
+            "lastTransitionTime": now,
+        }
+        for kind, state, reason, message in HEALTHY_CONDITIONS
+    ]
 
 
 def _addresses(name: str, address: str) -> list[dict[str, str]]:

@@ -201,7 +201,7 @@ class _Run:
         if final is not _NOTHING:
             arguments.append(final)
         try:
-            return self._functions[name](*arguments)
+            return _sized(self._functions[name](*arguments))
         except TemplateError as error:
             raise TemplateError(f"{name}: {error.message}", error.line or function.line) from None
         except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
@@ -244,6 +244,13 @@ class _Run:
             if name == variable.name:
                 return value
         raise TemplateError(f"undefined variable: ${variable.name}", variable.line)
+
+
+def _sized(value: Any) -> Any:
+    """Return a result that is not too long to go on with."""
+    if isinstance(value, str | list | dict) and len(value) > LENGTH_MAX:
+        raise TemplateError(f"a value is longer than {LENGTH_MAX}")
+    return value
 
 
 def _jump(node: Jump) -> None:
