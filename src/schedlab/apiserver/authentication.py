@@ -53,6 +53,8 @@ class UserInfo:
 
 
 ANONYMOUS_USER: Final = UserInfo(ANONYMOUS, groups=(ALL_UNAUTHENTICATED,))
+#: Who everybody is on a server without credentials, as on the insecure port that kube-apiserver once had.
+UNSECURED_USER: Final = UserInfo("system:unsecured", groups=(MASTERS, ALL_AUTHENTICATED))
 
 
 #: Says whose token one is and for which of the given audiences it is good; None for a token it does not know.
@@ -60,15 +62,21 @@ TokenReader: TypeAlias = Callable[[str, Sequence[str]], tuple[UserInfo, Sequence
 
 
 class Authenticator:
-    """Knows the tokens of users, and what a certificate that TLS has verified says; `others` know further tokens."""
+    """Knows the tokens of users, and what a certificate that TLS has verified says.
 
-    def __init__(self, tokens: Mapping[str, UserInfo], others: Sequence[TokenReader] = ()) -> None:
+    `others` know further tokens. `nobody` is who sends no credentials.
+    """
+
+    def __init__(
+        self, tokens: Mapping[str, UserInfo], others: Sequence[TokenReader] = (), nobody: UserInfo = ANONYMOUS_USER
+    ) -> None:
+        self._nobody = nobody
         self._tokens = [(token.encode(), _authenticated(user)) for token, user in tokens.items()]
         self._others = tuple(others)
 
     def knowing(self, reader: TokenReader) -> Authenticator:
         """Return an authenticator that knows further tokens as well."""
-        made = Authenticator({}, (*self._others, reader))
+        made = Authenticator({}, (*self._others, reader), self._nobody)
         made._tokens = self._tokens
         return made
 
@@ -79,11 +87,11 @@ class Authenticator:
             if user is not None:
                 return user
         if authorization is None:
-            return ANONYMOUS_USER
+            return self._nobody
         scheme, _, token = authorization.strip().partition(b" ")
         token = token.strip()
         if scheme.lower() != b"bearer" or not token:
-            return ANONYMOUS_USER
+            return self._nobody
         found = self.token_owner(token, (ISSUER,))
         if found is None:
             raise unauthorized()

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 import socket
-from pathlib import Path
 from typing import Annotated
 
 import uvloop
 from cyclopts import Parameter
 
 from schedlab.apimachinery.features import FeatureGates
-from schedlab.cli.options import NO_STORAGE, AuditLogOption, StorageOptions, bound_socket, read_seconds, refuse_negative
+from schedlab.cli.options import (
+    API_SERVER_DEFAULTS,
+    NO_STORAGE,
+    APIServerOptions,
+    StorageOptions,
+    bound_socket,
+    read_seconds,
+    refuse_negative,
+)
 from schedlab.cluster.api import APISettings
 from schedlab.cluster.home import Home
-from schedlab.cluster.served import ServedAPI
-from schedlab.cluster.storage import Storage
+from schedlab.cluster.served import ServedAPI, Serving
 
 
 def apiserver(
@@ -27,7 +33,7 @@ def apiserver(
         str, Parameter(help="How often revisions are forgotten that were old one interval ago; 0 is never.")
     ] = "5m",
     history: Annotated[int, Parameter(help="Revisions of which the past can be rebuilt, compacted or not.")] = 0,
-    audit_log: AuditLogOption = None,
+    serving: APIServerOptions = API_SERVER_DEFAULTS,
     apiserver_port: Annotated[int, Parameter(help="Port of the Kubernetes API.")] = 3131,
     name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
 ) -> int:
@@ -41,24 +47,22 @@ def apiserver(
         event_ttl_s=read_seconds(event_ttl, "--event-ttl"),
         compaction_interval_s=read_seconds(compaction_interval, "--compaction-interval"),
         history=history,
+        admission=serving.admission(),
     )
-    kept = storage.read()
+    served_as = serving.serving(storage.read())
     home = Home.of(name)
     home.prepare()
     with home.hold(), bound_socket(apiserver_port, "--apiserver-port") as bound:
-        uvloop.run(_serve(settings, home, bound, kept, audit_log))
+        uvloop.run(_serve(settings, home, bound, served_as))
     return 0
 
 
-async def _serve(
-    settings: APISettings, home: Home, bound: socket.socket, storage: Storage, audit_log: Path | None
-) -> None:
-    served = ServedAPI(settings, home, bound, storage, audit_log)
+async def _serve(settings: APISettings, home: Home, bound: socket.socket, serving: Serving) -> None:
+    served = ServedAPI(settings, home, bound, serving)
     try:
         await served.start()
-        address = f"https://{served.address}"
-        home.write_cluster({"apiserver": address, "pid": os.getpid()})
-        print(f"Kubernetes API   {address}\nkubeconfig       {home.kubeconfig}", flush=True)
+        home.write_cluster({"apiserver": served.url, "pid": os.getpid()})
+        print(f"Kubernetes API   {served.url}\nkubeconfig       {home.kubeconfig}", flush=True)
         await served.until_stopped()
     finally:
         await served.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
@@ -11,9 +12,11 @@ from cyclopts import Parameter
 
 from schedlab.apimachinery.time import TimeError, parse_duration
 from schedlab.cluster.plugin_loading import load_hooks, load_plugin
+from schedlab.cluster.served import Serving
 from schedlab.cluster.storage import Storage, etcd_place
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.kernel.errors import SchedlabError
+from schedlab.registry.admission.names import enabled_names
 from schedlab.scheduler.framework.hooks import HooksFactory
 from schedlab.scheduler.framework.interface import PluginEntry
 
@@ -59,9 +62,42 @@ class PluginOptions:
 
 NO_PLUGINS: Final = PluginOptions()
 
-AuditLogOption: TypeAlias = Annotated[
-    Path | None, Parameter(help="File to which the API server logs who asks for what, one JSON line per stage.")
-]
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True)
+class APIServerOptions:
+    """How the API server is reached, and what it lets in; the names of admission's options are kube-apiserver's."""
+
+    enable_admission_plugins: Annotated[
+        str, Parameter(help="Admission plugins to run besides the default ones, with commas between them.")
+    ] = ""
+    disable_admission_plugins: Annotated[
+        str, Parameter(help="Admission plugins not to run, with commas between them.")
+    ] = ""
+    audit_log: Annotated[
+        Path | None, Parameter(help="File to which the API server logs who asks for what, one JSON line per stage.")
+    ] = None
+    insecure: Annotated[
+        bool,
+        Parameter(negative="", help="Plain HTTP without credentials: everybody on this machine is administrator."),
+    ] = False
+
+    def admission(self) -> tuple[str, ...]:
+        """Return the admission plugins that run; raises SchedlabError."""
+        return enabled_names(read_list(self.enable_admission_plugins), read_list(self.disable_admission_plugins))
+
+    def serving(self, storage: Storage) -> Serving:
+        """Return how an API is served that is kept in a place, after a word on what that means."""
+        if self.insecure:
+            print(INSECURE, file=sys.stderr, flush=True)
+        return Serving(storage, self.audit_log, self.insecure)
+
+
+API_SERVER_DEFAULTS: Final = APIServerOptions()
+INSECURE: Final = (
+    "warning: --insecure: plain HTTP without credentials; every program and every user on this machine is "
+    "administrator of this cluster. Pages of other sites and other machines are still kept out."
+)
 
 StagesOption: TypeAlias = Annotated[
     tuple[str, ...],
@@ -115,6 +151,11 @@ def refuse_negative(number: int, option: str, what: str) -> None:
     """Refuse a number of an option that is below 0."""
     if number < 0:
         raise SchedlabError(f"{number} {what}", location=option, hint="give 0 or more")
+
+
+def read_list(text: str) -> tuple[str, ...]:
+    """Return the parts of a list with commas between them."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def read_seconds(text: str, option: str) -> int:

@@ -16,9 +16,10 @@ from cyclopts import Parameter
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.apimachinery.yaml import YAMLError, load_document
 from schedlab.cli.options import (
+    API_SERVER_DEFAULTS,
     NO_PLUGINS,
     NO_STORAGE,
-    AuditLogOption,
+    APIServerOptions,
     PluginOptions,
     StagesOption,
     StorageOptions,
@@ -28,7 +29,7 @@ from schedlab.cli.options import (
 )
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.home import Home
-from schedlab.cluster.served import ServedCluster, loopback_address
+from schedlab.cluster.served import ServedCluster, Serving, loopback_address
 from schedlab.cluster.stage_loading import load_stages
 from schedlab.cluster.storage import Storage
 from schedlab.decisions.annotations import AnnotationMode
@@ -55,7 +56,7 @@ def up(
         str, Parameter(help="How often revisions are forgotten that were old one interval ago; 0 is never.")
     ] = "5m",
     history: Annotated[int, Parameter(help="Revisions of which the past can be rebuilt, compacted or not.")] = 0,
-    audit_log: AuditLogOption = None,
+    serving: APIServerOptions = API_SERVER_DEFAULTS,
     port: Annotated[int, Parameter(help="Port of the simulator's REST API and start page.")] = 1212,
     apiserver_port: Annotated[int, Parameter(help="Port of the Kubernetes API.")] = 3131,
     name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
@@ -77,8 +78,9 @@ def up(
         event_ttl_s=read_seconds(event_ttl, "--event-ttl"),
         compaction_interval_s=read_seconds(compaction_interval, "--compaction-interval"),
         history=history,
+        admission=serving.admission(),
     )
-    files = Files(storage.read(), audit_log)
+    served_as = serving.serving(storage.read())
     home = Home.of(name)
     home.prepare()
     with (
@@ -86,7 +88,7 @@ def up(
         bound_socket(apiserver_port, "--apiserver-port") as api,
         bound_socket(port, "--port") as simulator,
     ):
-        uvloop.run(_serve(settings, home, Sockets(api, simulator), files))
+        uvloop.run(_serve(settings, home, Sockets(api, simulator), served_as))
     return 0
 
 
@@ -118,29 +120,21 @@ class Sockets:
     simulator: socket.socket
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
-    """Where a cluster writes besides its own folder."""
-
-    storage: Storage
-    audit_log: Path | None
-
-
-async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, files: Files) -> None:
-    served = ServedCluster(settings, home, sockets.api, files.storage, files.audit_log)
+async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, serving: Serving) -> None:
+    served = ServedCluster(settings, home, sockets.api, serving)
     try:
         await served.start()
         cluster = served.cluster
         simulator = Simulator(log=cluster.log, status=served.status, untried=cluster.why_untried)
-        await served.serve(SimulatorApp(simulator, served.token), sockets.simulator)
+        await served.serve(SimulatorApp(simulator, None if serving.insecure else served.token), sockets.simulator)
         addresses = {
-            "apiserver": f"https://{served.address}",
+            "apiserver": served.url,
             "simulator": f"http://{loopback_address(sockets.simulator)}",
         }
         home.write_cluster({**addresses, "pid": os.getpid()})
         for warning in cluster.warnings:
             print(f"warning: {warning}", file=sys.stderr, flush=True)
-        print("\n".join(_greeting(home, addresses, cluster, files.storage)), flush=True)
+        print("\n".join(_greeting(home, addresses, cluster, serving.storage)), flush=True)
         await served.until_stopped()
     finally:
         await served.stop()

@@ -16,6 +16,7 @@ from schedlab.cluster.housekeeping import Compactor, EventExpiry
 from schedlab.kernel.clock import SECOND_NS, Clock
 from schedlab.kernel.randomness import RandomSource
 from schedlab.registry import Registry, bootstrap
+from schedlab.registry.admission.plugins import DEFAULT_NAMES
 from schedlab.store import Backend, Store
 
 
@@ -25,13 +26,14 @@ class APISettings:
 
     event_ttl_s: how long events are kept after they were last written. compaction_interval_s: how often lists and
     watches lose the revisions of one interval ago. history: of how many revisions the past can be rebuilt whatever is
-    compacted. 0 switches each of the three off.
+    compacted. 0 switches each of the three off. admission: the admission plugins that run.
     """
 
     feature_gates: FeatureGates = field(default_factory=FeatureGates.default)
     event_ttl_s: int = 3600
     compaction_interval_s: int = 300
     history: int = 0
+    admission: tuple[str, ...] = DEFAULT_NAMES
 
 
 class API:
@@ -49,7 +51,9 @@ class API:
         self._limits = settings
         self.clock = clock
         self.store = Store(backend, history=settings.history)
-        self.registry = Registry(self.store, clock, random.split("registry"), settings.feature_gates)
+        self.registry = Registry(
+            self.store, clock, random.split("registry"), settings.feature_gates, admission=settings.admission
+        )
         bootstrap(self.registry)
         self.engine = Engine(caller)
 

@@ -13,6 +13,7 @@ import asyncio
 import signal
 import socket
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +22,7 @@ from schedlab.apimachinery.errors import StatusError
 from schedlab.apimachinery.time import format_time
 from schedlab.apiserver.app import APIServer, Settings
 from schedlab.apiserver.audit import AuditLog
-from schedlab.apiserver.authentication import Authenticator, UserInfo
+from schedlab.apiserver.authentication import ANONYMOUS_USER, UNSECURED_USER, Authenticator, UserInfo
 from schedlab.apiserver.certificates import ensure_certificates, ensure_signing_key
 from schedlab.apiserver.durability import settle
 from schedlab.apiserver.kubeconfig import write_kubeconfig
@@ -42,51 +43,62 @@ ADMINISTRATOR: Final = UserInfo("admin", "admin-uid", ("system:masters",))
 LOOPBACK_NAMES: Final = frozenset(("127.0.0.1", "localhost", "::1"))
 
 
-class ServedAPI:
-    """An API on the wall clock, served on a bound socket; everything runs in the loop that starts it.
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """How an API is kept and reached.
 
-    `audit_log` is a file for what is asked of it.
+    audit_log: a file for what is asked of it. insecure: plain HTTP, and whoever asks is an administrator.
     """
+
+    storage: Storage = field(default_factory=Storage)
+    audit_log: Path | None = None
+    insecure: bool = False
+
+
+class ServedAPI:
+    """An API on the wall clock, served on a bound socket; everything runs in the loop that starts it."""
 
     def __init__(
         self,
         settings: APISettings,
         home: Home,
         bound: socket.socket,
-        storage: Storage | None = None,
-        audit_log: Path | None = None,
+        serving: Serving | None = None,
     ) -> None:
+        serving = Serving() if serving is None else serving
         self._loop = asyncio.get_running_loop()
         self._lost: asyncio.Future[None] = self._loop.create_future()
         self._clock = WallClock()
-        self._audit = None if audit_log is None else AuditLog.open(audit_log, self._clock)
-        self._storage = storage or Storage()
+        self._audit = None if serving.audit_log is None else AuditLog.open(serving.audit_log, self._clock)
+        self._storage = serving.storage
         self._backend = self._storage.open(self._post, self._storage_lost)
         self._started_ns = self._clock.now_ns()
         self._caller = HTTPCaller()
         self._home = home
         certificates = ensure_certificates(home.pki, datetime.now(tz=UTC))
         self._authority = certificates.ca.certificate
+        self._insecure = serving.insecure
         try:
             self.api = self._make(settings)
         except BaseException:
             if self._backend is not None:
                 self._backend.close()
             raise
-        self.address = loopback_address(bound)
+        address = loopback_address(bound)
+        self.url = f"http://{address}" if self._insecure else f"https://{address}"
         self.token = home.token()
         bootstrap_access(self.api.registry)
         server = APIServer(
             self.api.registry,
             self._clock,
-            Authenticator({self.token: ADMINISTRATOR}),
+            Authenticator({self.token: ADMINISTRATOR}, nobody=UNSECURED_USER if self._insecure else ANONYMOUS_USER),
             # Only these names lead here: a page whose own name was made to point at this machine gets nothing.
-            Settings(address=self.address, hosts=LOOPBACK_NAMES),
+            Settings(address=address, hosts=LOOPBACK_NAMES),
             metrics=self._metrics(),
             signing_key=ensure_signing_key(home.pki),
             audit=self._audit,
         )
-        self._servers = [RunningServer(server, bound, certificates)]
+        self._servers = [RunningServer(server, bound, None if self._insecure else certificates)]
         self._driver = LiveDriver(self.api.engine, self._clock)
 
     def _make(self, settings: APISettings) -> API:
@@ -107,7 +119,8 @@ class ServedAPI:
         except StatusError as error:
             raise SchedlabError(error.message, hint="free space on that disk, then start again") from error
         await self._servers[0].start()
-        write_kubeconfig(self._home.kubeconfig, f"https://{self.address}", self.token, self._authority)
+        authority = None if self._insecure else self._authority
+        write_kubeconfig(self._home.kubeconfig, self.url, self.token, authority)
 
     async def serve(self, app: Application, bound: socket.socket) -> None:
         """Answer on another socket, in plain HTTP."""
@@ -175,10 +188,9 @@ class ServedCluster(ServedAPI):
         settings: ClusterSettings,
         home: Home,
         bound: socket.socket,
-        storage: Storage | None = None,
-        audit_log: Path | None = None,
+        serving: Serving | None = None,
     ) -> None:
-        super().__init__(settings, home, bound, storage, audit_log)
+        super().__init__(settings, home, bound, serving)
 
     def _make(self, settings: APISettings) -> API:
         assert isinstance(settings, ClusterSettings)

@@ -27,17 +27,17 @@ _HEADERS: Final = (
 
 
 class SimulatorApp:
-    """ASGI app; `hosts` are the names it may be called by."""
+    """ASGI app; `hosts` are the names it may be called by. Without a token none is needed."""
 
     def __init__(
         self,
         simulator: Simulator,
-        token: str,
+        token: str | None,
         hosts: frozenset[str] = LOOPBACK_NAMES,
         routes: Sequence[Route] = ROUTES,
     ) -> None:
         self._simulator = simulator
-        self._token = token.encode()
+        self._token = None if token is None else token.encode()
         self._hosts = hosts
         self._routes = routes
         self._streams: dict[asyncio.Task[None], None] = {}
@@ -90,6 +90,8 @@ class SimulatorApp:
         return origin is None or urlsplit(origin).netloc == headers.get("host")
 
     def _check_token(self, headers: dict[str, str]) -> None:
+        if self._token is None:
+            return
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not hmac.compare_digest(token.strip().encode(), self._token):
             raise Refusal(401, "a bearer token is needed; it is kept in the file `token` beside the kubeconfig")

@@ -5,7 +5,13 @@ from typing import Any
 import pytest
 
 from schedlab.apimachinery.errors import BadRequest, Unauthorized
-from schedlab.apiserver.authentication import ANONYMOUS_USER, Authenticator, UserInfo, read_impersonation
+from schedlab.apiserver.authentication import (
+    ANONYMOUS_USER,
+    UNSECURED_USER,
+    Authenticator,
+    UserInfo,
+    read_impersonation,
+)
 
 ADMIN = UserInfo("admin", "admin-uid", ("system:masters",))
 AUTHENTICATOR = Authenticator({"secret": ADMIN})
@@ -26,6 +32,17 @@ def test_token_of_a_user(header: bytes) -> None:
 def test_no_credentials_is_anonymous(header: bytes | None) -> None:
     """Who shows nothing, or something of another kind, is nobody in particular."""
     assert AUTHENTICATOR.authenticate(header, None) is ANONYMOUS_USER
+
+
+def test_nobody_can_be_somebody() -> None:
+    """On a server without credentials whoever shows none is an administrator; a wrong token is wrong all the same."""
+    open_to_all = Authenticator({"secret": ADMIN}, nobody=UNSECURED_USER).knowing(lambda _token, _audiences: None)
+
+    assert open_to_all.authenticate(None, None) is UNSECURED_USER
+    assert UNSECURED_USER.groups == ("system:masters", "system:authenticated")
+    assert open_to_all.authenticate(b"Bearer secret", None).name == "admin"
+    with pytest.raises(Unauthorized):
+        open_to_all.authenticate(b"Bearer wrong", None)
 
 
 def test_wrong_token_is_refused() -> None:

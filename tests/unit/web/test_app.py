@@ -17,7 +17,9 @@ from tests.unit.decisions import records
 TOKEN = "s3cret"
 
 
-def _request(path: str, method: str = "GET", query: str = "", **headers: str) -> tuple[int, bytes]:
+def _request(
+    path: str, method: str = "GET", query: str = "", *, token: str | None = TOKEN, **headers: str
+) -> tuple[int, bytes]:
     log = DecisionLog()
     log.cycle(records.failed(1))
     log.cycle(records.scheduled(2))
@@ -37,7 +39,7 @@ def _request(path: str, method: str = "GET", query: str = "", **headers: str) ->
         "query_string": query.encode(),
         "headers": [(name.encode(), value.encode()) for name, value in given.items()],
     }
-    app = SimulatorApp(Simulator(log=log, status=lambda: {"revision": 7}), TOKEN)
+    app = SimulatorApp(Simulator(log=log, status=lambda: {"revision": 7}), token)
     asyncio.run(app(scope, receive, send))
     return sent[0]["status"], sent[1]["body"]
 
@@ -61,6 +63,13 @@ def test_head_answers_without_a_body() -> None:
 
 def test_health() -> None:
     assert _request("/healthz") == (200, b"ok")
+
+
+def test_without_a_token_none_is_needed() -> None:
+    """Host and Origin are looked at all the same."""
+    assert _request("/api/v1/status", token=None)[0] == 200
+    assert _request("/api/v1/status", token=None, origin="https://elsewhere.example.com")[0] == 403
+    assert _request("/api/v1/status", token=None, host="elsewhere.example.com")[0] == 403
 
 
 def test_status_is_what_the_cluster_tells() -> None:
