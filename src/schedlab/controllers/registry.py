@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from schedlab.client.effects import Part
+from schedlab.controllers.attachdetach import AttachDetachController
+from schedlab.controllers.attacher import SimulatedAttacher
 from schedlab.controllers.clusterroleaggregation import ClusterRoleAggregationController
 from schedlab.controllers.cronjob.controller import CronJobController
 from schedlab.controllers.daemonset.controller import DaemonSetsController
@@ -18,6 +20,7 @@ from schedlab.controllers.disruption import DisruptionController
 from schedlab.controllers.endpoints.controller import EndpointsController
 from schedlab.controllers.endpointslice.controller import EndpointSliceController
 from schedlab.controllers.endpointslicemirroring import EndpointSliceMirroringController
+from schedlab.controllers.ephemeral_volume import EphemeralVolumeController
 from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.garbagecollector import GarbageCollector
 from schedlab.controllers.job.controller import JobController
@@ -73,9 +76,14 @@ CONTROLLERS: Final[Mapping[str, Constructor]] = {
     ResourceClaimController.name: ResourceClaimController,
     ResourceQuotaController.name: ResourceQuotaController,
     PersistentVolumeController.name: PersistentVolumeController,
+    AttachDetachController.name: AttachDetachController,
+    EphemeralVolumeController.name: EphemeralVolumeController,
     PVCProtectionController.name: PVCProtectionController,
     PVProtectionController.name: PVProtectionController,
     VACProtectionController.name: VACProtectionController,
 }
 #: What drivers of a real cluster would do; no part of kube-controller-manager.
-DRIVERS: Final[Mapping[str, Constructor]] = {SimulatedProvisioner.name: SimulatedProvisioner}
+DRIVERS: Final[Mapping[str, Constructor]] = {
+    SimulatedProvisioner.name: SimulatedProvisioner,
+    SimulatedAttacher.name: SimulatedAttacher,
+}
