@@ -28,7 +28,14 @@ REPLAYER ?= ../shared/api-transcripts/replay.py
 WORKERS ?= 2
 PYTEST := $(PY) -m pytest
 
-.PHONY: help up install etcd test test-long check fix e2e bench docs parity transcripts lock clean
+# What is measured; without WORKLOADS all that have figures of kube-scheduler.
+WORKLOADS ?=
+MODE ?= batch
+REPEAT ?= 1
+MIN_PODS_PER_S ?= 0
+BENCH = $(VENV)/bin/schedlab bench $(WORKLOADS) --mode $(MODE) --repeat $(REPEAT) --min-pods-per-s $(MIN_PODS_PER_S)
+
+.PHONY: help up install etcd test test-long check fix e2e bench profile docs parity transcripts lock clean
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -127,8 +134,12 @@ transcripts: $(TEST_ENV) ## Replay recorded API transcripts (CORPUS=dir [FAMILY=
 	@test -n "$(CORPUS)" || { echo 'usage: make transcripts CORPUS=dir [FAMILY="http-crud kubectl-get"]' >&2; exit 2; }
 	$(PY) -m tests.parity.transcripts --replayer "$(REPLAYER)" --corpus "$(CORPUS)" $(foreach family,$(FAMILY),--family $(family))
 
-bench: $(VENV)/.installed ## Measure speed: the basic load in batch (ARGS="5000 1000 2000")
-	$(PY) -m bench.basic $(ARGS)
+bench: $(VENV)/.installed ## Measure speed (WORKLOADS="…" MODE=batch|live REPEAT=5 MIN_PODS_PER_S=500)
+	@mkdir -p bench
+	$(BENCH) --output bench/runs.jsonl $(ARGS)
+
+profile: $(VENV)/.installed ## Where the time of a batch run goes, stage by stage (WORKLOADS="…")
+	$(BENCH) --profile $(ARGS)
 
 docs: $(VENV)/.installed-dev ## Write the generated pages of docs/reference
 	$(PY) -m tools.generate_reference

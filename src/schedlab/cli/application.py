@@ -23,6 +23,7 @@ app.command("schedlab.cli.down:down", name="down")
 app.command("schedlab.cli.status:status", name="status")
 app.command("schedlab.cli.explain:explain", name="explain")
 app.command("schedlab.cli.env:env", name="env")
+app.command("schedlab.cli.bench:bench", name="bench")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -191,3 +191,17 @@ class Informers:
         """Follow no more changes."""
         for informer in self._informers.values():
             informer.stop()
+
+
+class Unheard:
+    """The objects of informers for a part that is not to act: it is told of no change."""
+
+    def __init__(self, informers: Informers) -> None:
+        self._informers = informers
+
+    def lister(self, resource: str) -> Informer:
+        """See Informers."""
+        return self._informers.lister(resource)
+
+    def on_change(self, resource: str, handler: Handler) -> None:
+        """Do nothing."""

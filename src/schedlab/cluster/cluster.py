@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from schedlab.api.object import WatchEvent
-from schedlab.client.informers import Informers
+from schedlab.client.informers import Informers, Unheard
 from schedlab.cluster.api import API, APISettings
 from schedlab.cluster.driver import Caller
 from schedlab.cluster.plugin_registry import enable, registry_for
@@ -23,7 +23,7 @@ from schedlab.cluster.stage_loading import apply_stages, install
 from schedlab.cluster.usage import install_usages, usage_parts
 from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.node_lifecycle.controller import NodeLifecycleController
-from schedlab.controllers.registry import CONTROLLERS, DRIVERS
+from schedlab.controllers.registry import CONTROLLERS, DRIVERS, is_enabled
 from schedlab.controllers.serviceaccount import new_default_account
 from schedlab.decisions.annotations import AnnotationMode, Projection
 from schedlab.decisions.log import DecisionLog
@@ -54,7 +54,9 @@ class ClusterSettings(APISettings):
     start. schedules: whether its own scheduler does anything. plugins: plugins that do not come with the scheduler (`plugin_class.entry_of` makes an entry of a class); profiles of
     scheduler_config have to enable them, without one they are enabled at all their extension points. hooks: what goes
     around plugins, by their names (`framework.hooks.factory_of` makes a factory of a class). stages: KWOK's Stages that
-    are there from the start (`stage_loading.load_stages` reads them).
+    are there from the start (`stage_loading.load_stages` reads them). controllers: which
+    run, as kube-controller-manager's --controllers says it: "*" are all, a name one, "-name" all but that one.
+    kubelets: whether nodes register and pods get to run.
     """
 
     scheduler_config: Mapping[str, Any] | None = None
@@ -66,6 +68,8 @@ class ClusterSettings(APISettings):
     plugins: tuple[PluginEntry, ...] = ()
     hooks: Mapping[str, HooksFactory] = field(default_factory=dict)
     stages: tuple[Mapping[str, Any], ...] = ()
+    controllers: tuple[str, ...] = ("*",)
+    kubelets: bool = True
 
 
 class Cluster(API):
@@ -91,10 +95,11 @@ class Cluster(API):
         self.log = DecisionLog(newest_revision=lambda: self.registry.revision)
         self.warnings: tuple[str, ...] = ()
         self.scheduler = self._new_scheduler(random.split("scheduler"))
-        self.kubelet = Kubelet(self.informers, clock)
+        nodes_and_pods = self.informers if settings.kubelets else Unheard(self.informers)
+        self.kubelet = Kubelet(nodes_and_pods, clock)
         self.metrics, self._usage_checker = usage_parts(self.informers, clock, self.kubelet.runs)
         self.stages = StageController(
-            self.informers,
+            nodes_and_pods,
             clock,
             random.split("stages"),
             self.kubelet,
@@ -180,15 +185,16 @@ class Cluster(API):
         self.engine.add(self.stages, self.client("kwok"))
         resources = tuple(self.registry.resources)
         features = self.settings.feature_gates
-        runs = self.kubelet.runs
         context = ControllerContext(
-            self.informers, self.clock, random, features, resources, root_ca, runs, self.metrics
+            self.informers, self.clock, random, features, resources, root_ca, self.kubelet.runs, self.metrics
         )
         controller_manager = self.client("kube-controller-manager")
         for name, make in CONTROLLERS.items():
-            self.engine.add(make(context), controller_manager, first=name == NodeLifecycleController.name)
+            if is_enabled(name, self.settings.controllers):
+                self.engine.add(make(context), controller_manager, first=name == NodeLifecycleController.name)
         for name, make in DRIVERS.items():
-            self.engine.add(make(context), self.client(name))
+            if is_enabled(name, self.settings.controllers):
+                self.engine.add(make(context), self.client(name))
         self.registry.provide_accounts(lambda namespace: controller_manager.submit(new_default_account(namespace)))
         self.engine.add(projector, self.client("kube-scheduler-simulator"))
 

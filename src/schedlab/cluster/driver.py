@@ -57,6 +57,11 @@ class Engine:
         self._next_part = 0
         self.steps = 0
 
+    @property
+    def parts(self) -> Sequence[Part]:
+        """The parts, in the order in which they are stepped."""
+        return tuple(part for part, _ in self._parts)
+
     def add(self, part: Part, client: Client, *, first: bool = False) -> None:
         """Drive `part`; its writes go through `client`. With `first` no other part is stepped while this one is ready."""
         self._gone.discard(id(part))

@@ -6,7 +6,7 @@ Differs: nothing runs that a simulated cluster has no use for (certificates, tok
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from schedlab.client.effects import Part
@@ -87,3 +87,8 @@ DRIVERS: Final[Mapping[str, Constructor]] = {
     SimulatedProvisioner.name: SimulatedProvisioner,
     SimulatedAttacher.name: SimulatedAttacher,
 }
+
+
+def is_enabled(name: str, chosen: Sequence[str]) -> bool:
+    """Say whether a controller runs: by its name, or because all do that are not named with a minus."""
+    return name in chosen or ("*" in chosen and f"-{name}" not in chosen)
