@@ -23,12 +23,12 @@ from schedlab.apimachinery.errors import StatusError
 from schedlab.apimachinery.resources import ResourceType
 from schedlab.client.protocol import Write
 from schedlab.controllers.framework.controller import Asking, Controller, ControllerContext, Steps, SyncError, attempt
+from schedlab.controllers.framework.definitions import DEFINITIONS, served_types
 from schedlab.controllers.framework.kinds import Kind
 
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"
 _IGNORED: Final = ("events", "events.events.k8s.io")
-_DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 _DELETE_KEY: Final = "delete/"
 _ORPHAN_KEY: Final = "orphan/"
 _DEFINITION_KEY: Final = "definition/"
@@ -85,7 +85,7 @@ class GarbageCollector(Controller):
         for each in context.resources:
             if {"delete", "list", "watch"} <= set(each.verbs) and each.full_name not in _IGNORED:
                 self._follow(each)
-        context.lister(_DEFINITIONS).on_change(self._on_definition)
+        context.lister(DEFINITIONS).on_change(self._on_definition)
 
     def _follow(self, type_: ResourceType) -> None:
         if type_.full_name not in self._followed:
@@ -99,21 +99,8 @@ class GarbageCollector(Controller):
 
     def _learn(self, name: str) -> None:
         """Follow the resource of a definition, as soon as it is served."""
-        stored = self.context.lister(_DEFINITIONS).stored(name)
-        if stored is None or not _is_established(stored.raw):
-            return
-        spec = stored.raw["spec"]
-        for version in spec["versions"]:
-            names = spec["names"]
-            type_ = ResourceType(
-                group=spec["group"],
-                version=version["name"],
-                resource=names["plural"],
-                singular=names.get("singular", ""),
-                kind=names["kind"],
-                namespaced=spec["scope"] == "Namespaced",
-                verbs=("delete", "list", "watch"),
-            )
+        stored = self.context.lister(DEFINITIONS).stored(name)
+        for type_ in () if stored is None else served_types(stored):
             self._types[type_.api_version, type_.kind] = type_
             self._custom[type_.full_name] = None
             self._follow(type_)
@@ -348,11 +335,6 @@ class GarbageCollector(Controller):
         outcome = yield from attempt(write)
         if outcome.error is not None and outcome.error.reason != "NotFound":
             raise outcome.error
-
-
-def _is_established(definition: Mapping[str, Any]) -> bool:
-    conditions = (definition.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
 
 
 def _blocks(dependent: _Node, owner: _Node) -> bool:

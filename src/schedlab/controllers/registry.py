@@ -24,7 +24,7 @@ from schedlab.controllers.ephemeral_volume import EphemeralVolumeController
 from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.garbagecollector import GarbageCollector
 from schedlab.controllers.job.controller import JobController
-from schedlab.controllers.namespace import NamespaceController
+from schedlab.controllers.namespace.controller import NamespaceController
 from schedlab.controllers.node_lifecycle.controller import NodeLifecycleController
 from schedlab.controllers.node_ttl import NodeTTLController
 from schedlab.controllers.persistentvolume.controller import PersistentVolumeController
@@ -46,12 +46,8 @@ from schedlab.controllers.vac_protection import VACProtectionController
 Constructor: TypeAlias = Callable[[ControllerContext], Part]
 
 
-def _namespace(context: ControllerContext) -> Part:
-    return NamespaceController(context.informers, context.resources)
-
-
 CONTROLLERS: Final[Mapping[str, Constructor]] = {
-    "namespace-controller": _namespace,
+    NamespaceController.name: NamespaceController,
     ServiceAccountController.name: ServiceAccountController,
     RootCACertPublisher.name: RootCACertPublisher,
     ClusterRoleAggregationController.name: ClusterRoleAggregationController,

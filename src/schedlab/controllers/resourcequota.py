@@ -9,7 +9,7 @@ Differs: the recount follows each quota's own changes, where upstream recounts a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
 from schedlab.api.object import StoredObject, WatchEvent
@@ -17,6 +17,7 @@ from schedlab.api.rules import quota
 from schedlab.apimachinery.quantity import parse_cached
 from schedlab.client.informers import Informer
 from schedlab.controllers.framework.controller import Controller, ControllerContext, Steps, ask, split_key
+from schedlab.controllers.framework.definitions import DEFINITIONS, served_types
 from schedlab.controllers.framework.status import new_status
 from schedlab.kernel.clock import SECOND_NS
 
@@ -32,11 +33,24 @@ class ResourceQuotaController(Controller):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
         names = [each.full_name for each in context.resources if each.namespaced and "create" in each.verbs]
-        self._resources = tuple(name for name in dict.fromkeys(names) if name not in quota.IGNORED)
+        self._known = tuple(name for name in dict.fromkeys(names) if name not in quota.IGNORED)
+        self._definitions = context.lister(DEFINITIONS)
         #: What is counted by now; a resource is listened to from the first quota on that limits it.
         self._counted: dict[str, Informer] = {}
         self._quotas = context.lister("resourcequotas")
         self._quotas.on_change(self._on_quota)
+        self._definitions.on_change(self._on_definition)
+
+    def _on_definition(self, event: WatchEvent) -> None:
+        """Count anew for quotas that limit what has come to be served, or is not any more."""
+        for stored in self._quotas.all_stored():
+            if f"count/{event.object.name}" in (stored.raw["spec"].get("hard") or {}):
+                self.queue.add(stored.key)
+
+    def _resources(self) -> Sequence[str]:
+        """Return everything that can be counted, what definitions have added with it."""
+        types = [each for stored in self._definitions.all_stored() for each in served_types(stored)]
+        return (*self._known, *dict.fromkeys(each.full_name for each in types if each.namespaced))
 
     def _on_quota(self, event: WatchEvent) -> None:
         if event.type == "DELETED":
@@ -90,7 +104,7 @@ class ResourceQuotaController(Controller):
         """Return what is used now of each limit that means anything."""
         used: quota.Amounts = {}
         now_ns, objects = self.clock.now_ns(), 0
-        for resource in self._resources:
+        for resource in self._resources():
             names = quota.tracked(resource, hard)
             if not names:
                 continue

@@ -1,0 +1,1 @@
+"""The end of namespaces: their contents go, and conditions tell what is left."""
