@@ -59,6 +59,55 @@ class Connection:
         self._transport.abort()
 
 
+class GatheringTransport:
+    """A transport that sends together what is written in one turn of the loop: the head of an answer and its body.
+
+    Each write of its own is a packet, a system call and, with TLS, a record.
+    """
+
+    __slots__ = ("_loop", "_parts", "_transport")
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._parts: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        """Send soon."""
+        if not self._parts:
+            self._loop.call_soon(self._flush)
+        self._parts.append(data)
+
+    def _flush(self) -> None:
+        parts, self._parts = self._parts, []
+        if parts and not self._transport.is_closing():
+            self._transport.writelines(parts)
+
+    def close(self) -> None:
+        """Send what is written, then close."""
+        self._flush()
+        self._transport.close()
+
+    def abort(self) -> None:
+        """Close and drop what is not sent."""
+        self._parts.clear()
+        self._transport.abort()
+
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return self._transport.get_extra_info(name, default)
+
+    def pause_reading(self) -> None:
+        """Take nothing more from the client for now."""
+        self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Take from the client again."""
+        self._transport.resume_reading()
+
+
 class HTTPProtocol(HttpToolsProtocol):
     """uvicorn's HTTP protocol, with the connection in each scope."""
 
@@ -67,8 +116,8 @@ class HTTPProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Note who is at the other end."""
-        super().connection_made(transport)
-        # Head and body of an answer are two writes: without this the second waits for the client's delayed ACK.
+        gathering: Any = GatheringTransport(transport, self.loop)
+        super().connection_made(gathering)
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.access_log = False
         self._connection = Connection(transport)
@@ -124,6 +173,7 @@ class RunningServer:
             app,
             http=HTTPProtocol,
             ws="none",
+            proxy_headers=False,
             lifespan="off",
             loop="none",
             log_config=None,
