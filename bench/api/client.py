@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -88,6 +89,54 @@ async def ask(server: Server, requests: Iterable[bytes], connections: int = 1, e
     for _, connection in await asyncio.gather(*made):
         await connection.finished
     return bodies
+
+
+class Session(asyncio.Protocol):
+    """One connection on which requests are asked one after the other, and timed."""
+
+    @classmethod
+    async def open(cls, server: Server) -> Session:
+        """Connect; the handshake is over when this returns."""
+        loop = asyncio.get_running_loop()
+        _, session = await loop.create_connection(cls, server.host, server.port, ssl=server.tls)
+        return session
+
+    def connection_made(self, transport: Any) -> None:
+        """Keep the transport."""
+        self._transport: asyncio.WriteTransport = transport
+
+    async def ask(self, asked: bytes) -> tuple[float, int]:
+        """Return the seconds until the answer was there, and its size."""
+        self._answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._parser = httptools.HttpResponseParser(self)
+        self._size = 0
+        started_s = time.perf_counter()
+        self._transport.write(asked)
+        await self._answered
+        return time.perf_counter() - started_s, self._size
+
+    def data_received(self, data: bytes) -> None:
+        """Read on in the answer."""
+        self._parser.feed_data(data)
+
+    def on_body(self, body: bytes) -> None:
+        """Count a part of the answer."""
+        self._size += len(body)
+
+    def on_message_complete(self) -> None:
+        """Tell who waits."""
+        if self._parser.get_status_code() >= 400:
+            raise SystemExit(f"the server answered {self._parser.get_status_code()}")
+        self._answered.set_result(None)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Tell who waits for an answer that will not come."""
+        if not self._answered.done():
+            self._answered.set_exception(error or ConnectionError("the server closed a connection"))
+
+    def close(self) -> None:
+        """Ask nothing more."""
+        self._transport.close()
 
 
 class Watcher(asyncio.Protocol):

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 
 import orjson
 
-from schedlab.api.object import StoredObject, header
+from schedlab.api.object import StoredObject, header, join_items
 from schedlab.registry.request import ObjectList
 
 #: Makes the bytes of one object in some form.
@@ -63,6 +63,8 @@ def list_metadata(objects: ObjectList) -> bytes:
 def whole_list(objects: ObjectList, list_kind: str, api_version: str, show: Show | None = None) -> Iterator[bytes]:
     """Encode a list of objects, in pieces."""
     head = b'{%b"metadata":%b,"items":[' % (header(list_kind, api_version), list_metadata(objects))
+    if show is None:
+        return _cut(head, objects.items, join_items, b"]}")
     return pieces(head, objects.items, shown(StoredObject.item_json, show), b"]}")
 
 
@@ -83,10 +85,15 @@ def partial_list(objects: ObjectList, api_version: str, show: Show | None = None
 
 def pieces(head: bytes, items: Sequence[StoredObject], encode: ObjectEncoder, tail: bytes) -> Iterator[bytes]:
     """Yield a JSON list so that no piece has more than ITEMS_PER_PIECE items."""
+    return _cut(head, items, lambda part: b",".join(map(encode, part)), tail)
+
+
+def _cut(
+    head: bytes, items: Sequence[StoredObject], join: Callable[[Sequence[StoredObject]], bytes], tail: bytes
+) -> Iterator[bytes]:
     if len(items) <= ITEMS_PER_PIECE:
-        yield b"%b%b%b" % (head, b",".join(map(encode, items)), tail)
+        yield b"%b%b%b" % (head, join(items), tail)
         return
     for start in range(0, len(items), ITEMS_PER_PIECE):
-        lead = head if start == 0 else b","
-        yield lead + b",".join(map(encode, items[start : start + ITEMS_PER_PIECE]))
+        yield (b"," if start else head) + join(items[start : start + ITEMS_PER_PIECE])
     yield tail

@@ -10,6 +10,7 @@ await served.stop()
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import socket
 from collections.abc import Callable
@@ -119,6 +120,9 @@ class ServedAPI:
         except StatusError as error:
             raise SchedlabError(error.message, hint="free space on that disk, then start again") from error
         await self._servers[0].start()
+        # What is here now stays until the end: to look for garbage in it would only make others wait.
+        gc.collect()
+        gc.freeze()
         authority = None if self._insecure else self._authority
         write_kubeconfig(self._home.kubeconfig, self.url, self.token, authority)
 

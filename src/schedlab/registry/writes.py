@@ -114,7 +114,7 @@ class Writer:
         name = metadata["name"]
         self._refuse_taken(resource, metadata)
         segments = self._repeats.fill(request, outcome, suffixes, name, uid)
-        stored = StoredObject((resource.storage, place, name, uid), store.next_revision, segments)
+        stored = StoredObject(resource.storage, place, name, uid, store.next_revision, *segments)
         store.create(stored)
         options.warnings.extend(outcome.warnings)
         return stored
@@ -298,8 +298,7 @@ class Writer:
         """Store what the long way would make of a patch that is like an earlier one."""
         store = self._core.store
         segments = self._repeats.fill(request, outcome, (), current.name, current.uid)
-        identity = (current.resource, current.namespace, current.name, current.uid)
-        stored = StoredObject(identity, store.next_revision, segments)
+        stored = StoredObject(*current.identity, store.next_revision, *segments)
         store.update(stored, current.revision)
         options.warnings.extend(outcome.warnings)
         return stored

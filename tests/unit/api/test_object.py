@@ -1,9 +1,11 @@
 """A stored object: what goes in comes out, in every form, from the same bytes."""
 
+import gc
+
 import orjson
 import pytest
 
-from schedlab.api.object import Object, StoredObject
+from schedlab.api.object import Object, StoredObject, WatchEvent, join_items
 from schedlab.api.views.core import Pod
 
 POD: Object = {
@@ -28,6 +30,23 @@ def test_whole_object_comes_back_with_its_revision(obj: Object) -> None:
 
     assert orjson.loads(stored.json()) == at(obj, 7)
     assert stored.raw == at(obj, 7)
+
+
+def test_items_are_joined_as_they_are_encoded_alone() -> None:
+    """One step for a whole list makes the same bytes, of what was never stored, too."""
+    objects = [StoredObject.encode("any", obj, revision) for obj in (POD, MANAGED, BARE, EMPTY) for revision in (0, 7)]
+
+    assert join_items(objects) == b",".join(obj.item_json() for obj in objects)
+    assert join_items(objects[1:2]) == objects[1].item_json()
+    assert join_items([]) == b""
+
+
+def test_versions_are_nothing_that_the_garbage_collector_looks_at() -> None:
+    """There are hundreds of thousands of them, and each look would make requests wait."""
+    stored = StoredObject.encode("any", POD, 7)
+
+    assert not gc.is_tracked(stored)
+    assert not gc.is_tracked(WatchEvent("ADDED", stored))
 
 
 @pytest.mark.parametrize("obj", [POD, MANAGED, BARE])

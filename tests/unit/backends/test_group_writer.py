@@ -52,7 +52,7 @@ class Bench:
 
     def put(self, *revisions: int) -> None:
         for revision in revisions:
-            self.writer.put(WatchEvent("ADDED", StoredObject(("pods", "d", "a", "u"), revision, (b"", b"", b"", b"}"))))
+            self.writer.put(WatchEvent("ADDED", StoredObject("pods", "d", "a", "u", revision, b"", b"", b"", b"}")))
 
 
 @pytest.fixture
