@@ -32,10 +32,11 @@ CLASSES = {"low": 1, "high": 100, "top": 1000}
 class Life:
     """One cluster and the dice that shape its life."""
 
-    def __init__(self, seed: int, *, full: bool = False) -> None:
+    def __init__(self, seed: int, *, full: bool = False, history: int = 0) -> None:
         self.dice = SeededRandom(seed)
         self.clock = VirtualClock()
-        self.cluster = Cluster(self.clock, SeededRandom(seed + 1), ClusterSettings(annotations="off", full=full))
+        settings = ClusterSettings(annotations="off", full=full, history=history)
+        self.cluster = Cluster(self.clock, SeededRandom(seed + 1), settings)
         self.cluster.start()
         self.driver = BatchDriver(self.cluster.engine, self.clock)
         self.made = 0

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from schedlab.cli import simulator_api
 from schedlab.cli.explain_text import explain_text
+from schedlab.cli.help_text import help_text
 from schedlab.cluster.home import Home
 from schedlab.kernel.errors import SchedlabError
 
@@ -23,6 +24,9 @@ def explain(
     output: Annotated[
         Literal["text", "wide", "json"], Parameter(name=["--output", "-o"], help="Form of the answer.")
     ] = "text",
+    what_would_help: Annotated[
+        bool, Parameter(negative="", help="Search the smallest changes with which the pod would be scheduled.")
+    ] = False,
     name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
 ) -> int:
     """Tell why a pod is where it is: every plugin's verdict on every node, the scores, the choice, the runner-up.
@@ -34,6 +38,11 @@ def explain(
     """
     where, pod_name = parse_pod(pod, namespace)
     query = "" if attempt is None else f"?attempt={attempt}"
+    if what_would_help:
+        path = f"/api/v1/pods/{quote(where, safe='')}/{quote(pod_name, safe='')}/what-would-help{query}"
+        answer = simulator_api.ask(Home.of(name), "GET", path)
+        print(json.dumps(answer, indent=2) if output == "json" else help_text(answer))
+        return 0
     path = f"/api/v1/decisions/{quote(where, safe='')}/{quote(pod_name, safe='')}{query}"
     status, body = simulator_api.get(Home.of(name), path)
     if status != 200:

@@ -36,6 +36,7 @@ from schedlab.decisions.annotations import AnnotationMode
 from schedlab.kernel.errors import SchedlabError
 from schedlab.web.app import SimulatorApp
 from schedlab.web.simulator import Simulator
+from schedlab.whatif.workers import Workers
 
 
 def up(
@@ -55,7 +56,7 @@ def up(
     compaction_interval: Annotated[
         str, Parameter(help="How often revisions are forgotten that were old one interval ago; 0 is never.")
     ] = "5m",
-    history: Annotated[int, Parameter(help="Revisions of which the past can be rebuilt, compacted or not.")] = 0,
+    history: Annotated[int, Parameter(help="Revisions of which the past can be rebuilt, compacted or not.")] = 20_000,
     serving: APIServerOptions = API_SERVER_DEFAULTS,
     port: Annotated[int, Parameter(help="Port of the simulator's REST API and start page.")] = 1212,
     apiserver_port: Annotated[int, Parameter(help="Port of the Kubernetes API.")] = 3131,
@@ -125,7 +126,8 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, servin
     try:
         await served.start()
         cluster = served.cluster
-        simulator = Simulator(log=cluster.log, status=served.status, untried=cluster.why_untried)
+        ask = Workers(lambda: cluster).ask
+        simulator = Simulator(log=cluster.log, status=served.status, untried=cluster.why_untried, ask=ask)
         await served.serve(SimulatorApp(simulator, None if serving.insecure else served.token), sockets.simulator)
         addresses = {
             "apiserver": served.url,

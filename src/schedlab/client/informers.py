@@ -11,7 +11,7 @@ is not told; a resource that the server does not serve has no objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from schedlab.api.object import EventType, StoredObject, WatchEvent
@@ -94,10 +94,15 @@ class Informer:
 
     # --- Changes ---
 
-    def on_change(self, handler: Handler) -> None:
-        """Tell `handler` what is there, then of every change."""
-        for obj in self.all_stored():
-            handler(WatchEvent("ADDED", obj))
+    def by_name(self) -> Mapping[tuple[str, str], StoredObject]:
+        """Return all whole objects by namespace and name, in the order in which they were first seen."""
+        return self._objects
+
+    def on_change(self, handler: Handler, *, from_now: bool = False) -> None:
+        """Tell `handler` what is there, unless it is told `from_now` on, then of every change."""
+        if not from_now:
+            for obj in self.all_stored():
+                handler(WatchEvent("ADDED", obj))
         self._handlers = (*self._handlers, handler)
 
     def stop(self) -> None:
@@ -179,9 +184,9 @@ class Informers:
             informer = self._informers[resource] = Informer(self._client, resource)
         return informer
 
-    def on_change(self, resource: str, handler: Handler) -> None:
-        """Call `handler` with ADDED for every object that is there and with every change that follows."""
-        self.lister(resource).on_change(handler)
+    def on_change(self, resource: str, handler: Handler, *, from_now: bool = False) -> None:
+        """Call `handler` with ADDED for every object that is there, unless `from_now`, and with every later change."""
+        self.lister(resource).on_change(handler, from_now=from_now)
 
     def resources(self) -> tuple[str, ...]:
         """Return the resources that somebody listens to, in the order in which they were first asked for."""

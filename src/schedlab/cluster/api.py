@@ -47,10 +47,12 @@ class API:
         caller: Caller | None = None,
         *,
         backend: Backend | None = None,
+        store: Store | None = None,
     ) -> None:
+        """Make an API over a store: the one given, or a new one over a back end."""
         self._limits = settings
         self.clock = clock
-        self.store = Store(backend, history=settings.history)
+        self.store = Store(backend, history=settings.history) if store is None else store
         self.registry = Registry(
             self.store, clock, random.split("registry"), settings.feature_gates, admission=settings.admission
         )

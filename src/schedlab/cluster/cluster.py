@@ -10,7 +10,7 @@ cluster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,7 +18,8 @@ from schedlab.api.object import WatchEvent
 from schedlab.client.informers import Informers, Unheard
 from schedlab.cluster.api import API, APISettings
 from schedlab.cluster.driver import Caller
-from schedlab.cluster.plugin_registry import enable, registry_for
+from schedlab.cluster.past import fork_store
+from schedlab.cluster.schedulers import Surroundings, make_scheduler
 from schedlab.cluster.stage_loading import apply_stages, install
 from schedlab.cluster.usage import install_usages, usage_parts
 from schedlab.controllers.framework.controller import ControllerContext
@@ -35,10 +36,9 @@ from schedlab.kubelet.heartbeats import Heartbeats
 from schedlab.kubelet.kubelet import Kubelet
 from schedlab.kubelet.stages.controller import StageController, finder
 from schedlab.registry import Overlay
-from schedlab.scheduler.config import ConfigError, default_configuration, load
 from schedlab.scheduler.framework.hooks import HooksFactory
 from schedlab.scheduler.framework.interface import PluginEntry
-from schedlab.scheduler.scheduler import Scheduler
+from schedlab.scheduler.scheduler import Origin, Scheduler
 from schedlab.store import Backend
 
 NODE_NAME: Final = "node-{}"
@@ -84,17 +84,26 @@ class Cluster(API):
         *,
         root_ca: str = "",
         backend: Backend | None = None,
+        original: Cluster | None = None,
+        revision: int | None = None,
     ) -> None:
-        super().__init__(clock, random, settings, caller, backend=backend)
+        """Wire the parts; a fork goes on where its `original` stands, or begins anew at a kept revision of it."""
+        store = None if original is None else fork_store(original.store, revision)
+        super().__init__(clock, random, settings, caller, backend=backend, store=store)
         self.settings = settings
+        self.root_ca = root_ca
+        #: Scheduler configurations that were in force, by their digests in records, with where they come from.
+        self.configurations: dict[str, tuple[Mapping[str, Any] | None, str]] = {}
         install_usages(self.registry)
         install(self.registry)
         apply_stages(self.registry, settings.stages)
         self.informers = Informers(self.client("schedlab-informers"))
         self._wake: Callable[[], None] | None = None
         self.log = DecisionLog(newest_revision=lambda: self.registry.revision)
-        self.warnings: tuple[str, ...] = ()
-        self.scheduler = self._new_scheduler(random.split("scheduler"))
+        self.warnings: Sequence[str] = ()
+        #: Whether the scheduler has been told of everything by the one that it goes on from.
+        self._is_told = original is not None and revision is None
+        self.scheduler = self._new_scheduler(random.split("scheduler"), original if self._is_told else None)
         nodes_and_pods = self.informers if settings.kubelets else Unheard(self.informers)
         self.kubelet = Kubelet(nodes_and_pods, clock)
         self.metrics, self._usage_checker = usage_parts(self.informers, clock, self.kubelet.runs)
@@ -118,37 +127,31 @@ class Cluster(API):
         pod = self.informers.lister("pods").get(name, namespace)
         return why_untried(f"{namespace}/{name}", pod, tuple(self.scheduler.profiles))
 
-    def _new_scheduler(self, random: RandomSource) -> Scheduler:
+    def _new_scheduler(self, random: RandomSource, original: Cluster | None) -> Scheduler:
         settings = self.settings
-        features, location = settings.feature_gates, settings.scheduler_config_location
-        raw = settings.scheduler_config
-        config = default_configuration(features) if raw is None else load(raw, features, location=location)
-        if raw is None:
-            enable(config, settings.plugins)
-        plugins = registry_for(config, settings.plugins, settings.hooks, location=location)
-        self.warnings = tuple(plugins.warnings)
-        try:
-            return Scheduler(
-                config,
-                clock=self.clock,
-                random=random,
-                listers=self.informers,
-                features=features,
-                registry=plugins.entries,
-                hooks=settings.hooks,
-                observer=self.log,
-                full=settings.full,
-            )
-        except ConfigError as error:
-            # What is wrong with a profile shows only when its plugins are made, and they do not know the file.
-            error.location = error.location or location
-            raise
+        around = Surroundings(
+            clock=self.clock,
+            random=random,
+            listers=self.informers,
+            observer=self.log,
+            origin=None if original is None else Origin.of(original.scheduler),
+        )
+        scheduler, self.warnings = make_scheduler(
+            settings, around, settings.scheduler_config, settings.scheduler_config_location
+        )
+        kept_from = self.store.oldest_revision if settings.history else None
+        scheduler.keep_past(lambda: self.registry.durable_revision, kept_from)
+        self.configurations[scheduler.configuration_digest] = (
+            settings.scheduler_config,
+            settings.scheduler_config_location,
+        )
+        return scheduler
 
     def start(self) -> None:
         """Make the nodes that were asked for and begin to listen."""
         if self.settings.schedules:
             for resource in self.scheduler.resources():
-                self.informers.on_change(resource, self.scheduler.handle)
+                self.informers.on_change(resource, self.scheduler.handle, from_now=self._is_told)
             self.scheduler.start()
         for number in range(self.settings.nodes):
             if self.store.get("nodes", NODE_NAME.format(number)) is None:

@@ -16,6 +16,10 @@ _MASK: Final = (1 << 64) - 1
 class RandomSource(Protocol):
     """What the core may ask of chance."""
 
+    @property
+    def state(self) -> int:
+        """The seed of a source that goes on as this one does."""
+
     def below(self, n: int) -> int:
         """Return a uniform integer in [0, n)."""
 
@@ -37,6 +41,11 @@ class SeededRandom:
 
     def __init__(self, seed: int) -> None:
         self._state = seed & _MASK
+
+    @property
+    def state(self) -> int:
+        """The seed of a source that goes on as this one does."""
+        return self._state
 
     def _next(self) -> int:
         self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK

@@ -46,6 +46,11 @@ class _NotedRandom:
         self._source = source
         self._notes = notes
 
+    @property
+    def state(self) -> int:
+        """Tell the state of the dice themselves."""
+        return self._source.state
+
     def below(self, n: int) -> int:
         """Draw an integer."""
         self._notes.other_draws = True

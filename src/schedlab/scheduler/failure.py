@@ -38,16 +38,9 @@ def handle_failure(
     if scheduler.metrics is not None:
         result = metrics.UNSCHEDULABLE if rejected else metrics.ERROR
         scheduler.metrics.attempt(result, framework.profile_name, scheduler.clock.now_ns() - started_ns)
-    unschedulable: tuple[str, ...] = ()
-    pending: tuple[str, ...] = ()
-    if failure.fit is not None:
-        unschedulable = tuple(failure.fit.diagnosis.unschedulable_plugins)
-        pending = tuple(failure.fit.diagnosis.pending_plugins)
-    queued.set_rejectors(unschedulable, pending)
+    queued.set_rejectors(*_rejectors(failure))
     if record is not None:
-        record.result = "unschedulable" if rejected else "error"
-        record.failure_reason, record.failure_message = reason, message
-        record.unschedulable_plugins, record.pending_plugins = unschedulable, pending
+        note_failure(record, failure)
     if not _put_back(scheduler, queued):
         return
     pod = queued.pod
@@ -62,6 +55,21 @@ def handle_failure(
     patch = status_patch(pod.pod, condition, nominated, scheduler.clock.now_ns())
     if patch is not None:
         scheduler.outbox.write(patch)
+
+
+def note_failure(record: CycleRecord, failure: Failure) -> None:
+    """Complete the record of an attempt that failed in its scheduling cycle."""
+    record.result = "unschedulable" if failure.status.rejected else "error"
+    record.failure_reason, record.failure_message = reason_of(failure), failure.message
+    record.unschedulable_plugins, record.pending_plugins = _rejectors(failure)
+
+
+def _rejectors(failure: Failure) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the plugins that turned the pod down for now, and those that wait for something."""
+    if failure.fit is None:
+        return (), ()
+    diagnosis = failure.fit.diagnosis
+    return tuple(diagnosis.unschedulable_plugins), tuple(diagnosis.pending_plugins)
 
 
 def reason_of(failure: Failure) -> str:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from schedlab.api.views.core import Node
+    from schedlab.scheduler.framework.interface import Work
     from schedlab.scheduler.framework.types import PodInfo
     from schedlab.scheduler.queue.queued_pod import QueuedPodInfo
     from schedlab.scheduler.runtime.equal_pods import Evaluation
@@ -128,15 +129,20 @@ class Attempt:
         return outcome
 
     def _new_record(self) -> CycleRecord:
+        scheduler = self.scheduler
         return CycleRecord(
             pod=self.pod,
             profile=self.framework.profile_name,
             attempt=self.queued.attempts,
             started_ns=self.started_ns,
-            revision=self.scheduler.revision,
+            revision=scheduler.listed_revision(),
             node_names=self.table.names,
-            start=self.scheduler.next_start_node_index,
-            next_start=self.scheduler.next_start_node_index,
+            start=scheduler.next_start_node_index,
+            next_start=scheduler.next_start_node_index,
+            position=-1 if scheduler.journal is None else scheduler.journal.position,
+            nominated=scheduler.queue.nominator.all(),
+            chance=scheduler.random.state,
+            configuration=scheduler.configuration_digest,
         )
 
     # --- Choosing a node ---
@@ -406,13 +412,12 @@ class Attempt:
         failure = Failure(Status(Code.UNSCHEDULABLE), CLEAR_NOMINATION, fit)
         if not framework.post_filter_plugins:
             return failure
-        scheduler = self.scheduler
         steps = framework.run_post_filter(
             self.state,
             self.pod,
             fit.diagnosis.nodes,
             None if record is None else record.post_filter,
-            lambda plugin, work: scheduler.start_background(plugin, self.state, self.pod, work),
+            self._begin_work,
         )
         result, status = yield from self._recording_calls(steps)
         if record is not None:
@@ -421,6 +426,9 @@ class Attempt:
         fit.diagnosis.post_filter_message = "" if status is None else status.message
         failure.nominating = None if result is None else result.nominating
         return failure
+
+    def _begin_work(self, plugin: object, work: Work) -> None:
+        self.scheduler.start_background(plugin, self.state, self.pod, work)
 
     def _recording_calls(
         self, steps: Generator[Requests, Answers, PostFilterAnswer]

@@ -17,8 +17,9 @@ before `handle` is told of it. `observer` (framework.record.Observer) hears of e
 pods that were made alike share what plugins say of nodes (runtime.equal_pods). `metrics` is a `metrics.Recorder`,
 `filter_tap` hears of single filter calls, `registry` adds plugins that do not come with the scheduler, `hooks` go around
 plugins, by their names (framework.hooks).
-`attempt(pod)` tries one given pod now, wherever it waits. `original` is a scheduler to go on from, for a fork of the
-cluster: its cache and queue are copied, what it has in flight is dropped as by a restart.
+`attempt(pod)` tries one given pod now, wherever it waits. `origin` is where to go on from, for a fork of the cluster
+(`Origin.of(scheduler)`: cache and queue are copied, what is in flight there is dropped as by a restart) or for a moment of
+the past. After `keep_past` the scheduler can tell what its cache was (`journal`).
 
 While a cycle waits for extenders no other cycle begins, events are held back, and so is everything else that could
 change the cache or the queue.
@@ -30,11 +31,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
+
+import orjson
 
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.scheduler.binding import Binding
 from schedlab.scheduler.cache.cache import AssumeError, SchedulerCache
+from schedlab.scheduler.cache.journal import CacheJournal
+from schedlab.scheduler.config.encode import encode
 from schedlab.scheduler.config.load import ConfigError
 from schedlab.scheduler.dra.devices import Devices
 from schedlab.scheduler.event_handlers import NODES, PODS, WAKING_RESOURCES, EventHandlers
@@ -84,6 +92,32 @@ _EVENT_RESOURCES: Final[Mapping[str, EventResource]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a scheduler goes on from; the cache becomes its own. Without a queue it begins with an empty one."""
+
+    cache: SchedulerCache
+    devices: Devices
+    queue: SchedulingQueue | None = None
+    next_start_node_index: int = 0
+    scheduling_cycle: int = 0
+    revision: int = 0
+    last_event_ns: int = 0
+
+    @classmethod
+    def of(cls, scheduler: Scheduler) -> Origin:
+        """Return where a scheduler stands now."""
+        return cls(
+            scheduler.cache.copy(),
+            scheduler.devices,
+            scheduler.queue,
+            scheduler.next_start_node_index,
+            scheduler.scheduling_cycle,
+            scheduler.revision,
+            scheduler.last_event_ns,
+        )
+
+
 class Scheduler:
     """All profiles of one kube-scheduler, with their queue and cache."""
 
@@ -102,21 +136,23 @@ class Scheduler:
         shares_evaluations: bool = True,
         metrics: Recorder | None = None,
         filter_tap: FilterTap | None = None,
-        original: Scheduler | None = None,
+        origin: Origin | None = None,
     ) -> None:
         self.config = config
         self.clock, self.random, self.features = clock, random, features
         self.observer, self.metrics, self.full = observer, metrics, full
         self.pods = listers.lister(PODS)
-        self.cache: SchedulerCache = SchedulerCache() if original is None else original.cache.copy()
-        self.devices: Devices = Devices(features, None if original is None else original.devices)
+        self.cache = SchedulerCache() if origin is None else origin.cache
+        self.devices = Devices(features, None if origin is None else origin.devices)
         self.on_the_way = PodsOnTheWay()
         self.outbox = Outbox(clock, self._between_cycles)
         self.bindings: dict[str, Binding] = {}
         self.extenders = build_extenders(config.extenders, listers.lister(NODES))
         self.percentage_of_nodes_to_score = config.percentage_of_nodes_to_score or 0
         self.nominates_before_binding = features.enabled("NominatedNodeNameForExpectation")
-        self.next_start_node_index = self.scheduling_cycle = self.revision = self._last_event_ns = 0
+        self.next_start_node_index = self.scheduling_cycle = self.revision = self.last_event_ns = 0
+        self._listed_revision: Callable[[], int] | None = None
+        self.journal: CacheJournal | None = None
         self._in_cycle = False
         self._deferred: deque[Callable[[], None]] = deque()
         services = Services(
@@ -139,24 +175,48 @@ class Scheduler:
         )
         self.profiles = build_profiles(config, IN_TREE if registry is None else {**IN_TREE, **registry}, services)
         queue_profiles = {name: self._queue_profile(framework) for name, framework in self.profiles.items()}
-        environment = self._queue_environment(queue_profiles)
-        self.queue = self._queue(environment, original)
+        self.queue = self._queue(self._queue_environment(queue_profiles), origin)
         services.nominator = self.queue.nominator
-        self.handlers = EventHandlers(
-            self.cache, self.queue, self.devices, queue_profiles, features, self._reject_waiting_pod
-        )
-        if original is not None:
-            self._continue(original)
+        rejecting = self._reject_waiting_pod
+        self.handlers = EventHandlers(self.cache, self.queue, self.devices, queue_profiles, features, rejecting)
+        if origin is not None:
+            self._go_on_from(origin)
+
+    def keep_past(self, listed_revision: Callable[[], int], oldest_revision: Callable[[], int] | None) -> None:
+        """Note in records what it takes to make again what a cycle saw; before `start`.
+
+        `listed_revision` says up to which revision the listers have been told, `oldest_revision` from which one on the
+        past is kept; None keeps none.
+        """
+        self._listed_revision = listed_revision
+        if oldest_revision is not None:
+            self.journal = CacheJournal(lambda: self.revision, oldest_revision)
+            self.journal.begin(self.cache)
+
+    def listed_revision(self) -> int:
+        """Return the revision up to which the listers have been told."""
+        return self.revision if self._listed_revision is None else self._listed_revision()
+
+    @cached_property
+    def configuration_digest(self) -> str:
+        """What tells the configuration in force from others."""
+        return blake2b(orjson.dumps(encode(self.config), option=orjson.OPT_SORT_KEYS), digest_size=8).hexdigest()
 
     @staticmethod
-    def _queue(environment: QueueEnvironment, original: Scheduler | None) -> SchedulingQueue:
-        return SchedulingQueue(environment) if original is None else original.queue.copy(environment)
+    def _queue(environment: QueueEnvironment, origin: Origin | None) -> SchedulingQueue:
+        if origin is None or origin.queue is None:
+            return SchedulingQueue(environment)
+        return origin.queue.copy(environment)
 
-    def _continue(self, original: Scheduler) -> None:
-        """Go on where another scheduler stands, without its cycle and bindings in flight: their pods start anew."""
-        self.next_start_node_index = original.next_start_node_index
-        self.scheduling_cycle, self.revision = original.scheduling_cycle, original.revision
-        self._last_event_ns = original._last_event_ns
+    def _go_on_from(self, origin: Origin) -> None:
+        self.next_start_node_index = origin.next_start_node_index
+        self.scheduling_cycle, self.revision = origin.scheduling_cycle, origin.revision
+        self.last_event_ns = origin.last_event_ns
+        if origin.queue is not None:
+            self._drop_bindings()
+
+    def _drop_bindings(self) -> None:
+        """Go on without the cycle and the bindings that were in flight: their pods start anew."""
         for pod in self.cache.assumed_pods():
             stored = self.pods.stored(pod.name, pod.namespace)
             if stored is not None and stored.view.spec.node_name:
@@ -378,7 +438,7 @@ class Scheduler:
         controller: str,
     ) -> None:
         """Send an event; no two have the same time, since the time is part of their names."""
-        now_ns = self._last_event_ns = max(self.clock.now_ns(), self._last_event_ns + 1)
+        now_ns = self.last_event_ns = max(self.clock.now_ns(), self.last_event_ns + 1)
         self.outbox.write(event_write(regarding, related, type_, reason, action, note, controller, now_ns))
 
     def _activate(self, pods: Iterable[PodInfo]) -> None:

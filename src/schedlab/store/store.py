@@ -151,6 +151,10 @@ class Store:
             return self._compacted
         return max(self._compacted, self._log.revision - self._watch_window)
 
+    def oldest_revision(self) -> int:
+        """Return the oldest revision of which the past can be rebuilt."""
+        return self._log.floor
+
     def resources(self) -> list[str]:
         """Return the resources that have objects, by name."""
         return sorted(resource for resource, table in self._tables.items() if len(table))
@@ -362,15 +366,17 @@ class Store:
 
         The two share all that neither changes. The fork has no watchers and keeps everything in memory.
         """
-        if revision is not None and revision < self._log.floor:
+        if revision is None:
+            # What is not durable may still be taken back here; a fork must not believe in it.
+            revision = self._durable
+        if revision < self._log.floor:
             raise Compacted(revision, self._log.floor)
         made = Store(watch_window=self._watch_window, history=self._history)
         made._log = self._log.copy()
         made._tables = dict(self._tables)
         made._shared = dict.fromkeys(self._tables)
         self._shared = dict.fromkeys(self._tables)
-        if revision is not None:
-            made._rewind(revision)
+        made._rewind(revision)
         made._durable = made._delivered = made.revision
         made._compacted = min(self.compacted_revision, made.revision)
         return made

@@ -108,6 +108,11 @@ class Request:
             if not message.get("more_body"):
                 return b"".join(pieces)
 
+    async def gone(self) -> None:
+        """Wait until the client has left; its body must have been read before, if there is one."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
     async def json(self, bytes_max: int = BODY_BYTES_MAX) -> Any:
         """Read the body as JSON."""
         try:

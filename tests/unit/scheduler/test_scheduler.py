@@ -12,7 +12,7 @@ from schedlab.kernel.randomness import SeededRandom
 from schedlab.scheduler.config import ConfigError
 from schedlab.scheduler.framework.interface import CycleState, NominatingInfo, PluginEntry, PostFilterResult, Work
 from schedlab.scheduler.framework.status import unschedulable
-from schedlab.scheduler.scheduler import Scheduler
+from schedlab.scheduler.scheduler import Origin, Scheduler
 from schedlab.testing.builders import make_node, make_pod
 from tests.unit.scheduler.fake_cluster import BASIC_PLUGINS, FakeCluster, configuration, profile
 from tests.unit.scheduler.runtime.fake_plugins import FakePlugin, registry_of
@@ -239,7 +239,7 @@ def fork_of(made: FakeCluster) -> Scheduler:
         random=SeededRandom(2),
         listers=made.listers,
         features=made.features,
-        original=original,
+        origin=Origin.of(original),
     )
 
 

@@ -19,7 +19,7 @@ counts are renewed only when that node changed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from schedlab.kernel.errors import InvariantError
 from schedlab.scheduler.cache.images import ImageStates
@@ -31,13 +31,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from schedlab.api.views.core import Node
+    from schedlab.scheduler.cache.journal import CacheJournal
     from schedlab.scheduler.framework.types import PodInfo
 
 
 class SchedulerCache:
-    """Nodes, pods and assumed pods; `table` is their form as columns."""
+    """Nodes, pods and assumed pods; `table` is their form as columns. `journal` is told of every change."""
 
-    def __init__(self) -> None:
+    def __init__(self, journal: CacheJournal | None = None) -> None:
+        self.journal = journal
         self.table = NodeTable()
         self._infos: dict[str, NodeInfo] = {}
         self._tree = NodeTree()
@@ -47,13 +49,15 @@ class SchedulerCache:
         # Nodes whose row must be recomputed, and nodes of which only the image counts may have to be renewed.
         self._changed: dict[str, None] = {}
         self._touched: dict[str, None] = {}
+        # Nodes whose info a copy of the cache has, too: each gets one of its own before it changes.
+        self._lent: dict[str, None] = {}
 
     # --- Nodes ---
 
     def set_node(self, node: Node) -> NodeInfo:
         """Take over a node that is new or was changed."""
         name = node.metadata.name
-        info = self._infos.get(name)
+        info = self._own(name)
         if info is None:
             info = self._infos[name] = NodeInfo(None, name)
         old = info.node
@@ -61,12 +65,14 @@ class SchedulerCache:
         self._images.set_node(old, node)
         info.set_node(node)
         self._changed[name] = None
+        if self.journal is not None:
+            self.journal.note(self, "set_node", node)
         return info
 
     def remove_node(self, node: Node) -> None:
         """Forget a node; its pods stay known until each is removed."""
         name = node.metadata.name
-        info = self._infos.get(name)
+        info = self._own(name)
         if info is None or info.node is None:
             raise InvariantError(f"node {name} is not found")
         self._tree.remove_node(name)
@@ -76,6 +82,8 @@ class SchedulerCache:
         self._changed[name] = None
         if not info.pods:
             del self._infos[name]
+        if self.journal is not None:
+            self.journal.note(self, "remove_node", node)
 
     def node_info(self, name: str) -> NodeInfo | None:
         """Return a node's info; its `node` is None while only its pods are known."""
@@ -86,6 +94,14 @@ class SchedulerCache:
         """How many nodes there are, ahead of the next refresh."""
         return len(self._tree)
 
+    def node_order(self) -> NodeTree:
+        """Return which node comes when, to be handed to `restore_order`."""
+        return self._tree.copy()
+
+    def restore_order(self, order: NodeTree) -> None:
+        """Let nodes come in the order in which the same nodes came before."""
+        self._tree = order
+
     # --- Pods ---
 
     def assume_pod(self, pod: PodInfo, node_name: str) -> PodInfo:
@@ -95,6 +111,8 @@ class SchedulerCache:
         assumed = pod.on_node(node_name)
         self._add(assumed)
         self._assumed[pod.uid] = None
+        if self.journal is not None:
+            self.journal.note(self, "assume_pod", pod, node_name)
         return assumed
 
     def forget_pod(self, pod: PodInfo) -> None:
@@ -108,6 +126,8 @@ class SchedulerCache:
         if pod.uid not in self._assumed:
             raise AssumeError(f"pod {pod.uid}({pod.key}) wasn't assumed so cannot be forgotten")
         self._remove(known)
+        if self.journal is not None:
+            self.journal.note(self, "forget_pod", pod)
 
     def add_pod(self, pod: PodInfo) -> None:
         """Count a bound pod in; ends its assumption, wherever that was."""
@@ -118,6 +138,8 @@ class SchedulerCache:
             self._replace(known, pod)
         else:
             raise InvariantError(f"pod {pod.uid}({pod.key}) was already in added state")
+        if self.journal is not None:
+            self.journal.note(self, "add_pod", pod)
 
     def update_pod(self, pod: PodInfo) -> None:
         """Replace a bound pod by its new state."""
@@ -131,6 +153,8 @@ class SchedulerCache:
                 f"pod {pod.key} moved from node {known.pod.spec.node_name} to {pod.pod.spec.node_name} while bound"
             )
         self._replace(known, pod)
+        if self.journal is not None:
+            self.journal.note(self, "update_pod", pod)
 
     def remove_pod(self, pod: PodInfo) -> None:
         """Count a bound pod out."""
@@ -140,6 +164,8 @@ class SchedulerCache:
                 f"pod {pod.uid}({pod.key}) is not found in scheduler cache, so cannot be removed from it"
             )
         self._remove(known)
+        if self.journal is not None:
+            self.journal.note(self, "remove_pod", pod)
 
     def is_assumed(self, uid: str) -> bool:
         """Whether the pod was assumed and is not known to be bound yet."""
@@ -161,9 +187,19 @@ class SchedulerCache:
         """Return the numbers upstream's cache_size metric shows, by type."""
         return {"assumed_pods": len(self._assumed), "pods": len(self._pods), "nodes": len(self._infos)}
 
+    def _own(self, name: str) -> NodeInfo | None:
+        """Return a node's info to be changed: one that no copy of the cache has."""
+        info = self._infos.get(name)
+        if info is not None and name in self._lent:
+            del self._lent[name]
+            info = self._infos[name] = info.copy()
+            if info.row >= 0:
+                self.table.infos[info.row] = info
+        return info
+
     def _add(self, pod: PodInfo) -> None:
         name = pod.pod.spec.node_name
-        info = self._infos.get(name)
+        info = self._own(name)
         if info is None:
             info = self._infos[name] = NodeInfo(None, name)
         if info.row >= 0:
@@ -175,7 +211,7 @@ class SchedulerCache:
 
     def _remove(self, pod: PodInfo) -> None:
         name = pod.pod.spec.node_name
-        info = self._infos.get(name)
+        info = self._own(name)
         removed = False
         if info is not None:
             removed = self.table.remove_pod(info, pod) if info.row >= 0 else info.remove_pod(pod)
@@ -197,7 +233,7 @@ class SchedulerCache:
     def _replace_alike(self, old: PodInfo, new: PodInfo) -> bool:
         """Replace a pod by a state that asks for the same on the same node; False when it does not."""
         before, after = old.pod, new.pod
-        info = self._infos.get(after.spec.node_name)
+        info = self._own(after.spec.node_name)
         if info is None or info.row < 0 or not new.reuse(old):
             return False
         if before.metadata.deletion_timestamp != after.metadata.deletion_timestamp or old.priority != new.priority:
@@ -214,12 +250,17 @@ class SchedulerCache:
 
     def refresh(self) -> None:
         """Bring the table up to date for a scheduling cycle."""
-        if not self._changed:
-            if self._touched:
-                self._refresh_images()
+        if not self._changed and not self._touched:
             return
+        if self._changed:
+            self._refresh_nodes()
+        self._refresh_images()
+        if self.journal is not None:
+            self.journal.note(self, "refresh")
+
+    def _refresh_nodes(self) -> None:
         row_of = self.table.row_of
-        current = [info for name in self._changed if (info := self._infos.get(name)) is not None and name in self._tree]
+        current = [info for name in self._changed if (info := self._own(name)) is not None and name in self._tree]
         joined = any(info.name not in row_of for info in current)
         stale = []
         for info in current:
@@ -229,25 +270,28 @@ class SchedulerCache:
                 stale.append(info)
             self._images.refresh(info)
         if joined or len(self.table) > len(self._tree):
-            self.table.reorder([self._infos[name] for name in self._tree.names()])
+            self.table.reorder([cast("NodeInfo", self._own(name)) for name in self._tree.names()])
         for info in stale:
             self.table.set_node(info)
             self._touched.pop(info.name, None)
         self._changed.clear()
-        self._refresh_images()
 
     def _refresh_images(self) -> None:
         for name in self._touched:
-            info = self._infos.get(name)
+            info = self._own(name)
             if info is not None and info.row >= 0 and self._images.refresh(info):
                 self.table.set_node(info)
         self._touched.clear()
 
-    def copy(self) -> SchedulerCache:
-        """Return an independent copy for a fork; nodes and pods are shared, they do not change."""
+    def copy(self, *, with_columns: bool = True) -> SchedulerCache:
+        """Return an independent copy, for a fork; the two share the infos of nodes that neither changes.
+
+        Without the columns of plugins it costs next to nothing; plugins then make them anew when they need them.
+        """
         other = SchedulerCache()
-        other._infos = {name: info.copy() for name, info in self._infos.items()}
-        other.table = self.table.copy(other._infos)
+        other._infos = dict(self._infos)
+        self._lent, other._lent = dict.fromkeys(self._infos), dict.fromkeys(self._infos)
+        other.table = self.table.copy(with_columns=with_columns)
         other._tree, other._images = self._tree.copy(), self._images.copy()
         other._pods, other._assumed = dict(self._pods), dict(self._assumed)
         other._changed, other._touched = dict(self._changed), dict(self._touched)

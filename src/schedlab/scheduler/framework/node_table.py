@@ -223,18 +223,16 @@ class NodeTable:
         for row in np.flatnonzero(old_rows < 0).tolist():
             self.set_node(self.infos[row])
 
-    def copy(self, infos: Mapping[str, NodeInfo]) -> NodeTable:
-        """Return an independent copy over the copies of the infos, by name."""
+    def copy(self, *, with_columns: bool = True) -> NodeTable:
+        """Return an independent copy over the same infos: whoever changes one puts one of its own in its place."""
         other = NodeTable()
-        other.names, other.row_of = list(self.names), dict(self.row_of)
-        # A node that left since the last refresh has no copy of its own any more.
-        other.infos = [infos.get(info.name) or info.copy() for info in self.infos]
+        other.names, other.row_of, other.infos = self.names, self.row_of, list(self.infos)
         other.resource_names, other._resource_index = list(self.resource_names), dict(self._resource_index)
         for attribute, _ in _BASE_COLUMNS:
             setattr(other, attribute, getattr(self, attribute).copy())
         other.taint_sets = self.taint_sets.copy()
-        other._clock = self._clock
-        for key, column in self._columns.items():
+        other._clock, other.order = self._clock, self.order
+        for key, column in self._columns.items() if with_columns else ():
             copy = getattr(column, "copy", None)
             if copy is not None:
                 other._columns[key] = copy(other)

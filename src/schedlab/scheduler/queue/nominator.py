@@ -9,12 +9,13 @@ Differs: a nomination that is taken back leaves nothing behind, where upstream k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from schedlab.api.views.core import Pod
 from schedlab.api.views.meta import ObjectMeta
 from schedlab.scheduler.framework.interface import NominatingInfo
+from schedlab.scheduler.framework.record import Nomination
 from schedlab.scheduler.framework.types import PodInfo
 
 if TYPE_CHECKING:
@@ -74,6 +75,25 @@ class PodNominator:
     def node_names(self) -> Sequence[str]:
         """Return the nodes that pods are nominated to."""
         return tuple(self._by_node)
+
+    def all(self) -> tuple[Nomination, ...]:
+        """Return who is promised which node."""
+        if not self._by_node:
+            return ()
+        return tuple(
+            Nomination(node_name, pod.namespace, pod.name, uid, self._find(pod.key) is not None)
+            for node_name, there in self._by_node.items()
+            for uid, pod in there.items()
+        )
+
+    def restore(self, nominations: Iterable[Nomination]) -> None:
+        """Take over what `all` has returned, in place of what is there."""
+        self._by_node.clear()
+        self._node_of.clear()
+        for node_name, namespace, name, uid, _ in nominations:
+            self._node_of[uid] = node_name
+            reference = PodInfo(Pod(metadata=ObjectMeta(name=name, namespace=namespace, uid=uid)))
+            self._by_node.setdefault(node_name, {})[uid] = reference
 
     def _waits(self, pod: PodInfo) -> bool:
         """Whether the pod exists and is not bound."""

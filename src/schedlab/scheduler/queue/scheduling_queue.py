@@ -412,6 +412,10 @@ class SchedulingQueue:
         elif len(self._unschedulable) > self._unschedulable.gated_count or self._in_flight:
             self._flusher.leftover.want(oldest_ns + self._env.settings.max_in_unschedulable_ns)
 
+    def keep(self, queued: QueuedPodInfo) -> None:
+        """Take in a pod as one that waits for an event, whatever gates say: what made it wait is known elsewhere."""
+        self._unschedulable.put(queued)
+
     # --- Looking inside ---
 
     def find(self, key: str) -> QueuedPodInfo | None:

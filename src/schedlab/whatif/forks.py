@@ -1,0 +1,45 @@
+"""A cluster that goes on where another one stands, or stood, on a clock of its own.
+
+Objects are shared until either side changes one. The scheduler's queue and cache are copied; bindings in flight are
+dropped and the other parts begin anew, as after a restart. The same cluster always forks into the same cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from schedlab.cluster.cluster import Cluster
+from schedlab.kernel.clock import VirtualClock
+from schedlab.kernel.randomness import SeededRandom
+
+
+def fork(
+    cluster: Cluster,
+    *,
+    revision: int | None = None,
+    scheduler_config: tuple[Mapping[str, Any] | None, str] | None = None,
+) -> Cluster:
+    """Return a fork of a cluster as it is now or was at a kept revision, started, on a virtual clock.
+
+    `scheduler_config` is another configuration (None: the default one) and where it comes from; with it, or for a
+    revision, the scheduler begins anew, too. Raises SchedlabError when the revision is not kept.
+    """
+    settings = replace(cluster.settings, nodes=0, stages=())
+    if scheduler_config is not None:
+        settings = replace(
+            settings, scheduler_config=scheduler_config[0], scheduler_config_location=scheduler_config[1]
+        )
+    if scheduler_config is not None and revision is None:
+        revision = cluster.store.durable_revision
+    made = Cluster(
+        VirtualClock(cluster.clock.now_ns()),
+        SeededRandom(cluster.store.durable_revision if revision is None else revision),
+        settings,
+        root_ca=cluster.root_ca,
+        original=cluster,
+        revision=revision,
+    )
+    made.start()
+    return made

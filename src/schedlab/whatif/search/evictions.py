@@ -1,0 +1,170 @@
+"""The fewest placed pods that would have to go; disruption budgets are kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, combinations_with_replacement
+from math import comb
+from typing import TYPE_CHECKING, Final
+
+from schedlab.api.object import Object
+from schedlab.scheduler.framework.preemption.budgets import Budget, split_by_budgets
+from schedlab.whatif.search.edits import Edit, Suggestion
+from schedlab.whatif.search.requests import shortages
+from schedlab.whatif.trial import changed, pod_of
+
+if TYPE_CHECKING:
+    from schedlab.scheduler.framework.types import PodInfo
+    from schedlab.whatif.search.case import Case
+
+_BUDGETS: Final = "poddisruptionbudgets.policy"
+_COST: Final = 70
+_COST_OF_POD: Final = 10
+_HIGHEST: Final = 2**31 - 1
+_TRIES_MAX: Final = 8
+#: So many sets of pods are looked at; beyond that the large pods are taken first, and none of them is needless.
+_SETS_MAX: Final = 100_000
+
+
+def suggest(case: Case) -> Iterator[Suggestion]:
+    """Yield the smallest set of placed pods without which the pod fits, of low priority if there is a choice."""
+    budgets = [Budget.of(budget) for budget in case.trial.listers.lister(_BUDGETS).list()]
+    guesses = sorted(_guesses(case, budgets), key=_badness)
+    for pods in guesses[:_TRIES_MAX]:
+        if case.land([evict(pods)]):
+            fewest = _without_needless(case, pods)
+            edit = evict(fewest)
+            yield Suggestion((edit,), case.land([edit]), ())
+            return
+
+
+def _badness(pods: Sequence[PodInfo]) -> tuple[int, int, int]:
+    return len(pods), max(pod.priority for pod in pods), sum(pod.request.milli_cpu for pod in pods)
+
+
+def _without_needless(case: Case, pods: Sequence[PodInfo]) -> Sequence[PodInfo]:
+    for pod in pods:
+        rest = [other for other in pods if other is not pod]
+        if rest and case.land([evict(rest)]):
+            return _without_needless(case, rest)
+    return pods
+
+
+def _guesses(case: Case, budgets: Sequence[Budget]) -> Iterator[Sequence[PodInfo]]:
+    yield from _of_resources(case, budgets)
+    yield from _of_dry_run(case, budgets)
+
+
+def _of_dry_run(case: Case, budgets: Sequence[Budget]) -> Iterator[Sequence[PodInfo]]:
+    """Guess what preemption would take if the pod were above all others; that knows every reason to turn a pod down."""
+    record = case.trial.attempt(pod_of(changed(case.stored, _above_all)), makes_room=True)
+    for candidate in () if record.preemption is None else record.preemption.candidates:
+        info = case.trial.scheduler.cache.node_info(candidate.node)
+        assert info is not None
+        pods = [pod for pod in info.pods if pod.key in candidate.victims]
+        if all(map(may_go, pods)) and not split_by_budgets(pods, budgets)[0]:
+            yield pods
+
+
+def _above_all(pod: Object) -> None:
+    pod["spec"]["priority"] = _HIGHEST
+    pod["spec"]["preemptionPolicy"] = "PreemptLowerPriority"
+
+
+def _of_resources(case: Case, budgets: Sequence[Budget]) -> Sequence[Sequence[PodInfo]]:
+    """Guess by numbers where nothing but resources is short: all sets of one pod, of two and so on, of every node."""
+    needs, short = shortages(case, case.only("NodeResourcesFit"))
+    nodes: list[_Node] = []
+    for row, free in short.items():
+        lacks = {name: needs[name] - amount for name, amount in free.items()}
+        node = _Node(case.table.infos[row].pods, lacks, budgets)
+        if lacks and node.least:
+            nodes.append(node)
+    sets = 0
+    for size in range(
+        min((node.least for node in nodes), default=1), max((node.pods for node in nodes), default=0) + 1
+    ):
+        sets += sum(node.sets(size) for node in nodes)
+        if sets > _SETS_MAX:
+            break
+        found = [some for node in nodes if (some := node.set_of(size))]
+        if found:
+            return found
+    return [some for node in nodes if (some := node.largest_first())]
+
+
+class _Node:
+    """A node where resources are short, and who on it may go: pods that are alike are as good as each other."""
+
+    def __init__(self, pods: Sequence[PodInfo], lacks: Mapping[str, int], budgets: Sequence[Budget]) -> None:
+        self._lacks, self._budgets = lacks, budgets
+        kinds: dict[tuple[int | bool, ...], list[PodInfo]] = {}
+        for pod in sorted(pods, key=lambda each: (each.priority, each.request.milli_cpu)):
+            frees = tuple(pod.requests.get(name, 0) for name in lacks)
+            if any(frees) and may_go(pod):
+                kinds.setdefault((*frees, *(budget.covers(pod) for budget in budgets)), []).append(pod)
+        self._kinds = list(kinds.values())
+        self.pods = sum(map(len, self._kinds))
+        #: No smaller set is enough, looking at each resource alone; 0 when not even all pods are.
+        self.least = max((self._least(name, lack) or self.pods + 1 for name, lack in lacks.items()), default=0)
+        if self.least > self.pods:
+            self.least = 0
+
+    def _least(self, name: str, lack: int) -> int:
+        amounts = sorted((pod.requests.get(name, 0) for kind in self._kinds for pod in kind), reverse=True)
+        return next((size for size, freed in enumerate(accumulate(amounts), 1) if freed >= lack), 0)
+
+    def sets(self, size: int) -> int:
+        """Return how many sets of so many pods there are to look at, and none where no such set can be enough."""
+        return comb(len(self._kinds) + size - 1, size) if self.least and size >= self.least else 0
+
+    def set_of(self, size: int) -> Sequence[PodInfo]:
+        """Return a set of so many pods that frees enough and breaks no budget, of low priority if there is a choice."""
+        if not self.sets(size):
+            return ()
+        found: list[Sequence[PodInfo]] = []
+        for chosen in combinations_with_replacement(range(len(self._kinds)), size):
+            counts = Counter(chosen)
+            if all(count <= len(self._kinds[kind]) for kind, count in counts.items()):
+                pods = [pod for kind, count in counts.items() for pod in self._kinds[kind][:count]]
+                if self._is_enough(pods):
+                    found.append(pods)
+        return min(found, key=_badness, default=())
+
+    def largest_first(self) -> Sequence[PodInfo]:
+        """Return pods that free enough, taken greedily: what is left when there are too many sets to look at."""
+        taken: list[PodInfo] = []
+        everybody = [pod for kind in self._kinds for pod in kind]
+        for pod in sorted(everybody, key=lambda each: -max(self._shares(each))):
+            if not split_by_budgets([*taken, pod], self._budgets)[0]:
+                taken.append(pod)
+            if self._is_enough(taken):
+                return taken
+        return ()
+
+    def _shares(self, pod: PodInfo) -> list[float]:
+        return [pod.requests.get(name, 0) / lack for name, lack in self._lacks.items()]
+
+    def _is_enough(self, pods: Sequence[PodInfo]) -> bool:
+        frees = all(sum(pod.requests.get(name, 0) for pod in pods) >= lack for name, lack in self._lacks.items())
+        return frees and not split_by_budgets(pods, self._budgets)[0]
+
+
+def may_go(pod: PodInfo) -> bool:
+    """Whether it makes sense to evict a pod: those of the node itself come back to it at once."""
+    owner = pod.pod.metadata.controller()
+    return owner is None or owner.kind not in ("DaemonSet", "Node")
+
+
+def evict(pods: Sequence[PodInfo]) -> Edit:
+    """Return the edit that takes placed pods away."""
+    keys = [pod.key for pod in pods]
+    return Edit(
+        "evict",
+        f"evict {', '.join(keys)}",
+        _COST + _COST_OF_POD * len(keys),
+        evicted=tuple(pods),
+        commands=tuple(f"kubectl delete pod {pod.name} -n {pod.namespace}" for pod in pods),
+        details={"pods": keys},
+    )

@@ -1,0 +1,114 @@
+"""Scheduling cycles tried on a scheduler of a fork, one after the other; each is taken back before the next.
+
+    trial = Trial.of(cluster)
+    trial.attempt(pod)                          what would come of it now
+    with trial.tryout() as tryout:              what, if a node or a placed pod were different
+        tryout.set_node(node)
+        trial.attempt(pod)
+
+One trial serves any number of attempts: making one costs a copy of the scheduler's cache, an attempt a few milliseconds
+at thousands of nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from schedlab.api.object import StoredObject
+from schedlab.cluster.frozen import FrozenListers
+from schedlab.cluster.schedulers import Surroundings, make_scheduler
+from schedlab.kernel.clock import VirtualClock
+from schedlab.kernel.randomness import SeededRandom
+from schedlab.scheduler.cache.tryout import Tryout
+from schedlab.scheduler.framework.types import PodInfo
+from schedlab.scheduler.rehearsal import Answerer, refuse, rehearse
+from schedlab.scheduler.scheduler import Origin, Scheduler
+
+if TYPE_CHECKING:
+    from schedlab.api.object import Object
+    from schedlab.cluster.cluster import Cluster
+    from schedlab.scheduler.framework.record import BindingRecord, CycleRecord, QueueMove
+
+
+class Unobserved:
+    """An observer that keeps nothing; with one, cycles make records."""
+
+    def cycle(self, record: CycleRecord) -> None:
+        """See Observer."""
+
+    def binding(self, record: BindingRecord) -> None:
+        """See Observer."""
+
+    def queue_move(self, move: QueueMove) -> None:
+        """See Observer."""
+
+
+class Trial:
+    """A scheduler on a fork, and what its listers know."""
+
+    def __init__(self, scheduler: Scheduler, listers: FrozenListers, answer: Answerer = refuse) -> None:
+        self.scheduler = scheduler
+        self.listers = listers
+        self._answer = answer
+        #: How many attempts there were: what a search costs, whatever the machine.
+        self.attempts = 0
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> Trial:
+        """Return a trial on a fork of the cluster as it is now; every filter judges every node."""
+        listers = FrozenListers(cluster.store.fork(), cluster.informers)
+        settings = replace(cluster.settings, full=True)
+        around = Surroundings(
+            clock=VirtualClock(cluster.clock.now_ns()),
+            random=SeededRandom(cluster.scheduler.random.state),
+            listers=listers,
+            observer=Unobserved(),
+            origin=Origin.of(cluster.scheduler),
+        )
+        scheduler, _ = make_scheduler(settings, around, settings.scheduler_config, settings.scheduler_config_location)
+        return cls(scheduler, listers)
+
+    def attempt(self, pod: PodInfo, *, makes_room: bool = False) -> CycleRecord:
+        """Return what would come of a pod; `makes_room` lets it look for victims."""
+        self.attempts += 1
+        if pod.stored is None:
+            return rehearse(self.scheduler, pod, makes_room=makes_room, answer=self._answer)
+        with self.stored(pod.stored):
+            return rehearse(self.scheduler, pod, makes_room=makes_room, answer=self._answer)
+
+    def tryout(self) -> Tryout:
+        """Return a context for changes of nodes and placed pods that are taken back at its end."""
+        return Tryout(self.scheduler.cache)
+
+    @contextmanager
+    def stored(self, *objects: StoredObject) -> Iterator[None]:
+        """Let listers know other states of objects for a while."""
+        undo: list[Callable[[], None]] = []
+        for obj in objects:
+            lister = self.listers.lister(obj.resource)
+            before = lister.stored(obj.name, obj.namespace)
+            if before is obj:
+                continue
+            lister.put(obj)
+            undo.append(partial(lister.drop, obj) if before is None else partial(lister.put, before))
+        try:
+            yield
+        finally:
+            for back in reversed(undo):
+                back()
+
+
+def changed(stored: StoredObject, change: Callable[[Object], None]) -> StoredObject:
+    """Return an object with a change of its dict, at the revision it had."""
+    raw = stored.thaw()
+    change(raw)
+    return StoredObject.encode(stored.resource, raw, stored.revision)
+
+
+def pod_of(stored: StoredObject) -> PodInfo:
+    """Return a stored pod as the scheduler sees it."""
+    return PodInfo(stored.view, stored)

@@ -1,0 +1,206 @@
+"""Every suggestion works on a fork of the whole cluster, and no smaller change of its kind does.
+
+The fork has every part: the change passes the registry as a user's would, then scheduler, controllers and kubelets run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from schedlab.api.rules.requests import amounts_of
+from schedlab.cluster.cluster import Cluster
+from schedlab.cluster.driver import BatchDriver
+from schedlab.kernel.clock import SECOND_NS
+from schedlab.kernel.randomness import SeededRandom
+from schedlab.registry import DeleteOptions
+from schedlab.scheduler.framework.preemption.budgets import Budget, split_by_budgets
+from schedlab.whatif.forks import fork
+from schedlab.whatif.help import what_would_help
+from schedlab.whatif.search import evictions, priorities, requests, spreading, taints
+from schedlab.whatif.search.case import Case
+from schedlab.whatif.search.edits import Edit, Suggestion
+from schedlab.whatif.trial import Trial
+from tests.unit.whatif.whatif_cluster import Json, Lab
+
+ZONE = "topology.kubernetes.io/zone"
+HOSTNAME = "kubernetes.io/hostname"
+APPS = ("web", "db")
+
+
+def random_lab(seed: int) -> Lab:
+    """Return a small crowded cluster with one pod `p` that asks for more than there is."""
+    dice = SeededRandom(seed)
+
+    def pick(options: Sequence[Any]) -> Any:
+        return options[dice.below(len(options))]
+
+    lab = Lab()
+    for name, value in (("low", 1), ("mid", 10), ("high", 100)):
+        lab.priority(name, value)
+        lab.priority(f"quiet-{name}", value, "Never")
+    for number in range(2 + dice.below(4)):
+        labels = {ZONE: pick("ab"), "pool": pick(("x", "y"))}
+        node_taints = [{"key": pick(("k1", "k2")), "value": "v", "effect": "NoSchedule"}] * (dice.below(2) == 0)
+        lab.node(
+            f"n{number}",
+            cpu=str(1 + dice.below(6)),
+            memory=f"{1 + dice.below(4)}Gi",
+            labels=labels,
+            taints=node_taints,
+            unschedulable=dice.below(5) == 0,
+        )
+    lab.settle()
+    for number in range(4 + dice.below(8)):
+        spec: Json = {"requests": {"cpu": pick(("250m", "500m", "1")), "memory": pick(("128Mi", "512Mi", "1Gi"))}}
+        spec["priorityClassName"] = pick(("low", "mid", "high"))
+        lab.pod(f"q{number}", labels={"app": pick(APPS)}, tolerations=[{"operator": "Exists"}], **spec)
+        lab.settle(1)
+    if dice.below(4) == 0:
+        budget = {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}
+        lab.create("poddisruptionbudgets.policy", {"metadata": {"name": "b"}, "spec": budget}, "default")
+    for pod in lab.cluster.informers.lister("pods").list():
+        if not pod.spec.node_name:
+            lab.cluster.registry.delete("pods", pod.metadata.name, "default")
+    lab.settle()
+    wishes: Json = {"requests": {"cpu": pick(("250m", "500m", "2", "5")), "memory": pick(("512Mi", "1Gi", "3Gi"))}}
+    if dice.below(2) == 0:
+        wishes["nodeSelector"] = {"pool": pick(("x", "z"))}
+    if dice.below(3) == 0:
+        wishes["topologySpreadConstraints"] = [
+            {
+                "maxSkew": 1,
+                "topologyKey": pick((ZONE, HOSTNAME)),
+                "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": {"matchLabels": {"app": "web"}},
+                "nodeTaintsPolicy": pick(("Honor", "Ignore")),
+            }
+        ]
+    # Who may preempt helps itself.
+    wishes["priorityClassName"] = pick(("quiet-low", "quiet-mid"))
+    lab.pod("p", labels={"app": "web"}, **wishes)
+    lab.settle()
+    return lab
+
+
+def landed(cluster: Cluster, edits: Sequence[Edit]) -> str:
+    """Make the changes as a user would on a fork of the whole cluster; return the node that the pod is bound to."""
+    made = fork(cluster)
+    registry = made.registry
+    now = DeleteOptions(grace_period_seconds=0)
+    for edit in edits:
+        for pod in edit.evicted:
+            registry.delete("pods", pod.name, pod.namespace, now)
+        if edit.new_node is not None:
+            manifest = edit.details["manifest"]
+            registry.create("nodes", registry.decode("nodes", manifest))
+        if edit.node_change is not None:
+            node = registry.get("nodes", edit.node).thaw()
+            edit.node_change(node)
+            registry.update("nodes", edit.node, registry.decode("nodes", node))
+    changes = [edit.pod for edit in edits if edit.pod is not None]
+    if changes:
+        raw = registry.get("pods", "p", "default").thaw()
+        for change in changes:
+            change(raw)
+        fresh = {"metadata": {"name": "p", "labels": raw["metadata"].get("labels", {})}, "spec": raw["spec"]}
+        registry.delete("pods", "p", "default", now)
+        registry.create("pods", registry.decode("pods", fresh), "default")
+    BatchDriver(made.engine, made.clock).run_for(60 * SECOND_NS)  # type: ignore[arg-type]  # a fork's clock is virtual
+    bound = made.informers.lister("pods").get("p", "default")
+    return "" if bound is None else str(bound.spec.node_name)
+
+
+def smaller(case: Case, edit: Edit) -> Iterator[Sequence[Edit]]:
+    """Yield changes of the same kind that ask for less."""
+    details = edit.details
+    match edit.kind:
+        case "request":
+            amounts = amounts_of({details["resource"]: details["to"]})
+            need = case.pod.requests[details["resource"]]
+            amount = amounts[details["resource"]]
+            yield [requests.lower(details["resource"], need, amount + 1)]
+            yield [requests.lower(details["resource"], need, (amount + need) // 2)] if amount + 1 < need else []
+        case "toleration":
+            keep = taints.untolerated(case, case.table.row_of[case.land([edit])])
+            for size in range(1, len(keep)):
+                yield from ([taints.tolerate(some)] for some in combinations(keep, size))
+        case "maxSkew":
+            for skew in range(details["from"], details["to"]):
+                yield [replace(edit, pod=partial(spreading._set_skew, 0, skew))]
+        case "evict":
+            everybody = [pod for info in case.table.infos for pod in info.pods]
+            for size in range(1, len(edit.evicted)):
+                yield from ([evictions.evict(some)] for some in combinations(everybody, size) if _is_kept(case, some))
+        case "priority":
+            yield []
+
+
+def _is_kept(case: Case, pods: Sequence[Any]) -> bool:
+    budgets = [Budget.of(one) for one in case.trial.listers.lister("poddisruptionbudgets.policy").list()]
+    return not split_by_budgets(pods, budgets)[0]
+
+
+def check(lab: Lab, case: Case, suggestion: Suggestion) -> None:
+    edits = suggestion.edits
+    if suggestion.kind != "priority":
+        assert landed(lab.cluster, edits) == suggestion.node, suggestion.summary
+    if suggestion.kind == "combination":
+        for left_out in edits:
+            rest = [edit for edit in edits if edit is not left_out]
+            assert not case.land(rest), f"{suggestion.summary}: {left_out.summary} is needless"
+        return
+    for less in smaller(case, edits[0]):
+        assert not case.land(less), f"{suggestion.summary}: {[edit.summary for edit in less]} would do"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_suggestions_work_and_are_minimal(seed: int) -> None:
+    lab = random_lab(seed)
+    if lab.node_of("p"):
+        return
+    before = lab.digest()
+    found = what_would_help(lab.cluster, "default", "p")
+    trial = Trial.of(lab.cluster)
+    stored = trial.listers.lister("pods").stored("p", "default")
+    assert stored is not None
+    case = Case(trial, stored)
+    for suggestion in found.suggestions:
+        check(lab, case, suggestion)
+    assert lab.digest() == before
+
+
+def test_every_kind_is_met() -> None:
+    """The clusters above lead to many suggestions of nearly every kind; else the test would prove little."""
+    seen: dict[str, int] = {}
+    for seed in range(40):
+        lab = random_lab(seed)
+        if not lab.node_of("p"):
+            for suggestion in what_would_help(lab.cluster, "default", "p").suggestions:
+                seen[suggestion.kind] = seen.get(suggestion.kind, 0) + 1
+
+    assert set(seen) >= {"request", "toleration", "uncordon", "node-label", "node-affinity", "evict", "new-node"}
+    assert set(seen) >= {"maxSkew", "combination"}
+    assert sum(seen.values()) >= 60
+
+
+def test_the_next_lower_class_does_not_preempt() -> None:
+    lab = Lab()
+    for name, value in (("a", 1), ("b", 2), ("c", 3), ("d", 4)):
+        lab.priority(name, value)
+    lab.node("n", cpu="1")
+    lab.pod("there", cpu="1", priorityClassName="b")
+    lab.settle()
+    lab.pod("p", cpu="1", priorityClassName="a")
+    lab.settle()
+    found = what_would_help(lab.cluster, "default", "p")
+    (suggestion,) = (one for one in found.suggestions if one.kind == "priority")
+
+    assert suggestion.edits[0].details["priorityClassName"] == "c"
+    assert landed(lab.cluster, suggestion.edits) == "n"
+    assert landed(lab.cluster, [replace(suggestion.edits[0], pod=partial(priorities._set_priority, 2, "b", ""))]) == ""

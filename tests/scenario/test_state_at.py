@@ -1,0 +1,62 @@
+"""What the scheduler saw at an attempt can be made again: run again there, each attempt ends as it is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from schedlab.scheduler.framework.record import CycleRecord
+from schedlab.whatif.state import state_at
+from tests.scenario.stress import Life
+
+# What comes after the cycle, or names the moment itself and not what came of it.
+_NOT_COMPARED = {"position", "nominated", "chance"}
+
+
+def differences(mine: Any, theirs: Any, where: str = "") -> Iterator[str]:
+    """Say where two records differ."""
+    if is_dataclass(mine) and is_dataclass(theirs) and type(mine) is type(theirs):
+        for field in fields(mine):
+            if field.name not in _NOT_COMPARED:
+                yield from differences(getattr(mine, field.name), getattr(theirs, field.name), f"{where}.{field.name}")
+    elif isinstance(mine, np.ndarray) or isinstance(theirs, np.ndarray):
+        if not np.array_equal(mine, theirs):
+            yield f"{where}: {mine} is recorded, {theirs} came of it"
+    elif isinstance(mine, dict) and isinstance(theirs, dict):
+        if list(mine) != list(theirs):
+            yield f"{where}: {list(mine)} is recorded, {list(theirs)} came of it"
+        for key in mine:
+            yield from differences(mine[key], theirs.get(key), f"{where}[{key}]")
+    elif isinstance(mine, (list, tuple)) and isinstance(theirs, (list, tuple)):
+        if len(mine) != len(theirs):
+            yield f"{where}: {mine} is recorded, {theirs} came of it"
+        for at, (one, other) in enumerate(zip(mine, theirs, strict=False)):
+            yield from differences(one, other, f"{where}[{at}]")
+    elif where.endswith(".pod"):
+        if mine.uid != theirs.uid:
+            yield f"{where}: {mine} is recorded, {theirs} came of it"
+    elif mine != theirs:
+        yield f"{where}: {mine!r} is recorded, {theirs!r} came of it"
+
+
+def recorded(life: Life) -> list[CycleRecord]:
+    """Return every recorded attempt, also those of pods that are gone."""
+    return [attempt.cycle() for story in life.cluster.log.stories() for attempt in story.attempts]
+
+
+@pytest.mark.parametrize(("seed", "full"), [(1, False), (2, True)])
+def test_attempts_run_again_end_as_recorded(seed: int, *, full: bool) -> None:
+    """A thousand attempts of two lives: verdicts, scores, choice, victims and words, long after everything changed."""
+    life = Life(seed, full=full, history=1_000_000)
+    life.live(500)
+    records = recorded(life)
+
+    assert len(records) >= 500
+    for record in records:
+        state = state_at(life.cluster, record)
+        found = list(differences(record, state.rerun()))
+        assert not found, f"{record.pod.key} attempt {record.attempt}: {found[:3]}"

@@ -1,0 +1,123 @@
+"""REST calls that search: they ask a worker, and stop it when the client leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+import pytest
+
+from schedlab.decisions.log import DecisionLog
+from schedlab.kernel.errors import SchedlabError
+from schedlab.web.app import SimulatorApp
+from schedlab.web.simulator import Simulator
+from schedlab.whatif.workers import Question, WorkerError
+from tests.unit.whatif.whatif_cluster import Lab
+
+TOKEN = "s3cret"
+PATH = "/api/v1/pods/default/p/what-would-help"
+Ask = Callable[[Question], Awaitable[Any]]
+
+
+async def call(
+    ask: Ask | None, path: str = PATH, *, method: str = "GET", query: str = "", body: bytes = b"", leaves: bool = False
+) -> tuple[int, Any]:
+    """Return status and body of an answer; with `leaves` the client is gone before there is one."""
+    sent: list[MutableMapping[str, Any]] = []
+    given = [{"type": "http.request", "body": body}]
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        sent.append(message)
+
+    async def receive() -> MutableMapping[str, Any]:
+        if method == "POST" and given:
+            return given.pop()
+        if leaves:
+            return {"type": "http.disconnect"}
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    headers = [(b"host", b"127.0.0.1:1212"), (b"authorization", f"Bearer {TOKEN}".encode())]
+    scope = {"type": "http", "method": method, "path": path, "query_string": query.encode(), "headers": headers}
+    await SimulatorApp(Simulator(log=DecisionLog(), ask=ask), TOKEN)(scope, receive, send)
+    return (sent[0]["status"], json.loads(sent[1]["body"])) if sent else (0, None)
+
+
+def on(lab: Lab) -> Ask:
+    """Answer in this process."""
+
+    async def ask(question: Question) -> Any:
+        return question(lab.cluster)
+
+    return ask
+
+
+def waiting() -> Lab:
+    lab = Lab()
+    lab.node("n", cpu="2")
+    lab.pod("p", cpu="3")
+    lab.settle()
+    return lab
+
+
+def test_what_would_help() -> None:
+    status, body = asyncio.run(call(on(waiting())))
+
+    assert status == 200
+    assert body["suggestions"][0]["summary"] == "ask for 2 cpu instead of 3"
+    assert body["suggestions"][0]["node"] == "n"
+
+
+def test_what_would_have_helped() -> None:
+    lab = waiting()
+    lab.node("large")
+    lab.settle(30)
+
+    assert asyncio.run(call(on(lab)))[0] == 400
+    status, body = asyncio.run(call(on(lab), query="attempt=1"))
+    assert (status, body["suggestions"][0]["node"]) == (200, "n")
+
+
+def test_mistakes_have_their_hint() -> None:
+    status, body = asyncio.run(call(on(Lab(nodes=1))))
+
+    assert status == 400
+    assert body["message"] == "there is no pod default/p"
+    assert body["hint"] == "see: kubectl get pods -n default"
+
+
+@pytest.mark.parametrize(("busy", "status"), [(True, 429), (False, 504)])
+def test_workers_that_do_not_answer(busy: bool, status: int) -> None:  # noqa: FBT001 - a case of the table
+    async def ask(_: Question) -> Any:
+        raise WorkerError("no", busy=busy)
+
+    assert asyncio.run(call(ask)) == (status, {"message": "no"})
+
+
+def test_a_client_that_leaves_ends_the_search() -> None:
+    ended: list[str] = []
+
+    async def ask(_: Question) -> Any:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append("cancelled")
+
+    assert asyncio.run(call(ask, leaves=True)) == (0, None)
+    assert ended == ["cancelled"]
+
+
+def test_without_a_cluster_there_is_nothing_to_fork() -> None:
+    status, body = asyncio.run(call(None))
+
+    assert status == 404
+    assert "only a scheduler runs" in body["message"]
+
+
+def test_errors_of_the_question_are_not_hidden() -> None:
+    async def ask(_: Question) -> Any:
+        raise SchedlabError("wrong", location="file.yaml")
+
+    assert asyncio.run(call(ask)) == (400, {"message": "wrong", "location": "file.yaml", "hint": ""})
