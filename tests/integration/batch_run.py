@@ -11,7 +11,7 @@ from schedlab.apimachinery.yaml import load_all
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.driver import BatchDriver
 from schedlab.decisions.annotations import result_annotations
-from schedlab.decisions.explain import explain
+from schedlab.decisions.explain import PodQuestion, explain
 from schedlab.kernel.clock import SECOND_NS, VirtualClock
 from schedlab.kernel.randomness import SeededRandom
 
@@ -52,7 +52,10 @@ def digest(cluster: Cluster) -> str:
             found.update(shown(obj).json() + b"\n")
     for story in cluster.log.stories():
         for attempt in story.attempts:
-            told = explain(story, attempt.number), result_annotations(attempt.cycle(), attempt.binding)
+            told = (
+                explain(story, PodQuestion(attempt=attempt.number)),
+                result_annotations(attempt.cycle(), attempt.binding),
+            )
             found.update(json.dumps(told, sort_keys=True).encode())
     return found.hexdigest()
 

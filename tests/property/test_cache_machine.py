@@ -44,7 +44,8 @@ class CacheMachine(RuleBasedStateMachine):
     def new_pod(self, cpu: int, port: int) -> Any:
         self.count += 1
         pod = make_pod(f"p{self.count}").req(cpu=f"{cpu}00m")
-        return pod.host_port(port) if port else pod
+        # No two pods share a port: the first of them to go would free it, which no table made anew can know.
+        return pod.host_port(10 * self.count + port) if port else pod
 
     @rule(node=nodes)
     def set_node(self, node: NodeBuilder) -> None:

@@ -4,55 +4,93 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated, Literal
-from urllib.parse import quote
+from typing import Annotated, Any, Literal
+from urllib.parse import quote, urlencode
 
 from cyclopts import Parameter
 
 from schedlab.cli import simulator_api
+from schedlab.cli.explain_html import explain_html
 from schedlab.cli.explain_text import explain_text
 from schedlab.cli.help_text import help_text
-from schedlab.cluster.home import Home
+from schedlab.cli.kube_context import resolve
 from schedlab.kernel.errors import SchedlabError
+
+_EVERY_NODE = 1_000_000
 
 
 def explain(
     pod: str,
     *,
-    namespace: Annotated[str, Parameter(name=["--namespace", "-n"], help="Namespace of the pod.")] = "default",
+    namespace: Annotated[
+        str | None, Parameter(name=["--namespace", "-n"], help="Namespace of the pod; kubectl's if not given.")
+    ] = None,
     attempt: Annotated[int | None, Parameter(help="Number of the attempt; the newest if not given.")] = None,
+    node: Annotated[
+        tuple[str, ...],
+        Parameter(negative="", help="Only this node, in full: every verdict and score. May be given several times."),
+    ] = (),
+    all_plugins: Annotated[bool, Parameter(negative="", help="The numbers of what passed, too.")] = False,
+    vs: Annotated[
+        str, Parameter(help="A node to compare with the chosen one (or with --node), plugin by plugin.")
+    ] = "",
     output: Annotated[
-        Literal["text", "wide", "json"], Parameter(name=["--output", "-o"], help="Form of the answer.")
+        Literal["text", "wide", "json", "yaml", "html"], Parameter(name=["--output", "-o"], help="Form of the answer.")
     ] = "text",
     what_would_help: Annotated[
         bool, Parameter(negative="", help="Search the smallest changes with which the pod would be scheduled.")
     ] = False,
-    name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
+    name: Annotated[str | None, Parameter(help="Name of the cluster; the one kubectl points at if not given.")] = None,
 ) -> int:
-    """Tell why a pod is where it is: every plugin's verdict on every node, the scores, the choice, the runner-up.
+    """Tell why a pod is where it is: every plugin's verdict on every node in numbers, the scores, the choice.
 
     Parameters
     ----------
     pod
         The pod: NAME, pod/NAME or NAMESPACE/NAME.
     """
-    where, pod_name = parse_pod(pod, namespace)
-    query = "" if attempt is None else f"?attempt={attempt}"
+    home, usual = resolve(name, namespace)
+    where, pod_name = parse_pod(pod, usual)
     if what_would_help:
-        path = f"/api/v1/pods/{quote(where, safe='')}/{quote(pod_name, safe='')}/what-would-help{query}"
-        answer = simulator_api.ask(Home.of(name), "GET", path)
+        wanted = "" if attempt is None else f"?attempt={attempt}"
+        path = f"/api/v1/pods/{quote(where, safe='')}/{quote(pod_name, safe='')}/what-would-help{wanted}"
+        answer = simulator_api.ask(home, "GET", path)
         print(json.dumps(answer, indent=2) if output == "json" else help_text(answer))
         return 0
-    path = f"/api/v1/decisions/{quote(where, safe='')}/{quote(pod_name, safe='')}{query}"
-    status, body = simulator_api.get(Home.of(name), path)
+    query: list[tuple[str, Any]] = [("node", each) for each in node]
+    if attempt is not None:
+        query.append(("attempt", attempt))
+    if vs:
+        query.append(("vs", vs))
+    if all_plugins or node:
+        query.append(("allPlugins", "true"))
+    if output not in ("text", "html"):
+        query.append(("detailed", _EVERY_NODE))
+    path = f"/api/v1/decisions/{quote(where, safe='')}/{quote(pod_name, safe='')}"
+    status, body = simulator_api.get(home, f"{path}?{urlencode(query)}" if query else path)
     if status != 200:
         print(f"error: {body.get('message', body)}", file=sys.stderr)
         return 1
-    if output == "json":
-        print(json.dumps(body, indent=2))
-    else:
-        print(explain_text(body, wide=output == "wide"))
+    print(_shown(body, output, one_node=bool(node), all_plugins=all_plugins))
     return 0
+
+
+def _shown(body: dict[str, Any], output: str, *, one_node: bool, all_plugins: bool) -> str:
+    match output:
+        case "json":
+            return json.dumps(body, indent=2)
+        case "yaml":
+            return _yaml(body)
+        case "html":
+            return explain_html(body)
+        case _:
+            return explain_text(body, wide=output == "wide", one_node=one_node, all_plugins=all_plugins)
+
+
+def _yaml(body: dict[str, Any]) -> str:
+    import yaml
+
+    return yaml.dump(body, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=120).rstrip()
 
 
 def parse_pod(text: str, namespace: str) -> tuple[str, str]:

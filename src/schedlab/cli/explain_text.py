@@ -8,29 +8,49 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from schedlab.cli.columns import abbreviations, columns
+from schedlab.cli.explain_numbers import choice, node_numbers, versus
+from schedlab.cli.explain_waiting import preemption, queue
 
-def explain_text(explanation: Mapping[str, Any], *, wide: bool = False) -> str:
-    """Return the whole text; `wide` shows every node where the short form stops at the first forty."""
+_NODES_SHOWN: Final = 40
+
+
+def explain_text(
+    explanation: Mapping[str, Any], *, wide: bool = False, one_node: bool = False, all_plugins: bool = False
+) -> str:
+    """Return the whole text; `wide` shows every node where the short form stops at the first forty.
+
+    `one_node`: only nodes that were asked for are in it, so each is told in full.
+    """
+    in_full = one_node or all_plugins
     parts = [
         _heading(explanation),
+        str(explanation.get("state", {}).get("text", "")),
         str(explanation["answer"]),
+        _message(explanation),
+        *explanation.get("warnings", ()),
         _pre_filter(explanation),
-        _filter_table(explanation, wide=wide),
-        _score_table(explanation, wide=wide),
-        _runner_up(explanation),
-        _preemption(explanation),
+        "" if one_node else _filter_table(explanation, wide=wide),
+        "" if one_node else _score_table(explanation, wide=wide),
+        *(node_numbers(entry, all_plugins=in_full) for entry in _told_in_full(explanation, wide=wide, all_=in_full)),
+        versus(explanation),
+        "" if one_node else choice(explanation, wide=wide),
+        "" if one_node else preemption(explanation, wide=wide),
+        queue(explanation, wide=wide),
         _custom_results(explanation),
     ]
     return "\n\n".join(part for part in parts if part)
-
-
-_NODES_SHOWN: Final = 40
 
 
 def _heading(explanation: Mapping[str, Any]) -> str:
     count = len(explanation["attempts"])
     attempts = f"attempt {explanation['attempt']}" + (f" of {count} recorded" if count > 1 else "")
     return f"Pod {explanation['pod']}, {attempts}, {explanation['time']}, scheduler {explanation['scheduler']}"
+
+
+def _message(explanation: Mapping[str, Any]) -> str:
+    message = explanation["message"]
+    return f"kube-scheduler's message:\n  {message}" if message else ""
 
 
 def _pre_filter(explanation: Mapping[str, Any]) -> str:
@@ -42,27 +62,36 @@ def _pre_filter(explanation: Mapping[str, Any]) -> str:
     return "\n".join(["Rejected before any node was looked at:", *failed]) if failed else ""
 
 
+def _told_in_full(explanation: Mapping[str, Any], *, wide: bool, all_: bool) -> Sequence[Mapping[str, Any]]:
+    """The nodes whose numbers are written out one by one."""
+    nodes: Sequence[Mapping[str, Any]] = explanation["nodes"]
+    if all_:
+        return [entry for entry in nodes if "facts" in entry or "scores" in entry] or nodes
+    if not wide:
+        return ()
+    second = explanation["runnerUp"]
+    compared = {explanation["selected"], "" if second is None else second["node"]}
+    return [entry for entry in nodes if entry["node"] in compared and "scores" in entry]
+
+
 def _filter_table(explanation: Mapping[str, Any], *, wide: bool) -> str:
     nodes = explanation["nodes"]
     plugins = list(dict.fromkeys(plugin for entry in nodes for plugin in entry["plugins"]))
     if not plugins:
         return ""
-    short = _abbreviations(plugins)
+    short = abbreviations(plugins)
     rows = [["NODE", *(short[plugin] for plugin in plugins), "VERDICT"]]
-    # What was looked at first: on a big cluster most nodes are not visited.
-    nodes = sorted(
-        nodes, key=lambda entry: (entry["node"] != explanation["selected"], entry["verdict"] == "notVisited")
-    )
-    nodes = nodes if len(nodes) > _NODES_SHOWN else explanation["nodes"]
     shown = nodes if wide else nodes[:_NODES_SHOWN]
     for entry in shown:
         marks = [_mark(entry["plugins"].get(plugin)) for plugin in plugins]
         rows.append([entry["node"], *marks, _verdict(entry, nominated=explanation["nominatedFirst"])])
     legend = ", ".join(f"{short[plugin]} {plugin}" for plugin in plugins)
     skipped = [plugin for plugin, verdict in explanation["preFilter"].items() if verdict["code"] == "Skip"]
-    lines = ["Filter (ok passed, NO failed, - not asked)", *_columns(rows), *_more(nodes, shown), f"  {legend}"]
+    lines = ["Filter (ok passed, NO failed, - not asked)", *columns(rows), *_more(nodes, shown), f"  {legend}"]
     if skipped:
         lines.append(f"  not concerned by this pod: {', '.join(skipped)}")
+    if any("factsOfNow" in entry for entry in shown):
+        lines.append("  (now): these numbers are of now, those of the attempt are no longer known")
     return "\n".join(lines)
 
 
@@ -76,11 +105,19 @@ def _verdict(entry: Mapping[str, Any], *, nominated: bool) -> str:
     if entry["verdict"] == "passed":
         return "fits"
     if entry["verdict"] == "failed":
-        reasons = [f"{plugin}: {verdict}" for plugin, verdict in entry["plugins"].items() if verdict != "passed"]
-        return "; ".join(reasons)
+        failed = {plugin: text for plugin, text in entry["plugins"].items() if text != "passed"}
+        return "; ".join(f"{plugin}: {_cause(entry, plugin, text)}" for plugin, text in failed.items())
     if entry["verdict"] == "excluded":
         return "left out before filtering"
     return "not visited, the nominated node was tried first" if nominated else "not visited, enough nodes were found"
+
+
+def _cause(entry: Mapping[str, Any], plugin: str, text: str) -> str:
+    facts = [fact["text"] for fact in entry.get("facts", {}).get(plugin, ()) if not fact["fits"]]
+    if plugin in entry.get("factsOfNow", ()):
+        now = [fact["text"] for fact in entry["facts"][plugin]]
+        return f"{text} (now: {', '.join(now)})" if now else text
+    return ", ".join(facts) or text
 
 
 def _score_table(explanation: Mapping[str, Any], *, wide: bool) -> str:
@@ -91,7 +128,7 @@ def _score_table(explanation: Mapping[str, Any], *, wide: bool) -> str:
     if not scored:
         return ""
     plugins = list(scored[0]["scores"])
-    short = _abbreviations(plugins)
+    short = abbreviations(plugins)
     rows = [["NODE", "TOTAL", *(short[plugin] for plugin in plugins)]]
     shown = scored if wide else scored[:_NODES_SHOWN]
     for entry in shown:
@@ -101,7 +138,7 @@ def _score_table(explanation: Mapping[str, Any], *, wide: bool) -> str:
     weights = {plugin: scored[0]["scores"][plugin]["weight"] for plugin in plugins}
     legend = ", ".join(f"{short[plugin]} {plugin} x{weights[plugin]}" for plugin in plugins)
     heading = "Score (normalised x weight, * chosen)"
-    return "\n".join([heading, *_columns(rows), *_more(scored, shown), f"  {legend}"])
+    return "\n".join([heading, *columns(rows), *_more(scored, shown), f"  {legend}"])
 
 
 def _more(all_entries: Sequence[object], shown: Sequence[object]) -> list[str]:
@@ -109,46 +146,6 @@ def _more(all_entries: Sequence[object], shown: Sequence[object]) -> list[str]:
     return [f"  … and {hidden} more nodes; -o wide shows all"] if hidden else []
 
 
-def _runner_up(explanation: Mapping[str, Any]) -> str:
-    second = explanation["runnerUp"]
-    if second is None:
-        return ""
-    parts = [f"{plugin} {points:+d}" for plugin, points in second["byPlugin"].items() if points]
-    if not parts:
-        return f"Runner-up {second['node']} ({second['total']}): no plugin tells the two apart."
-    return f"Runner-up {second['node']} ({second['total']}): {explanation['selected']} has {', '.join(parts)} on it."
-
-
-def _preemption(explanation: Mapping[str, Any]) -> str:
-    preemption = explanation["preemption"]
-    if preemption is None or not preemption["candidates"]:
-        return ""
-    rows = [["NODE", "VICTIMS", "BUDGETS BROKEN"]]
-    rows += [
-        [one["node"], ", ".join(one["victims"]) or "none", str(one["pdbViolations"])]
-        for one in preemption["candidates"]
-    ]
-    return "\n".join(["Preemption candidates", *_columns(rows)])
-
-
 def _custom_results(explanation: Mapping[str, Any]) -> str:
     lines = [f"  {key}: {value}" for key, value in explanation["customResults"].items()]
     return "\n".join(["Results of plugins and hooks", *lines]) if lines else ""
-
-
-def _abbreviations(names: Sequence[str]) -> dict[str, str]:
-    """Return the capitals of each name, made distinct by a number where two have the same."""
-    used: dict[str, int] = {}
-    out = {}
-    for name in names:
-        letters = "".join(letter for letter in name if letter.isupper()) or name[:3]
-        used[letters] = used.get(letters, 0) + 1
-        out[name] = letters if used[letters] == 1 else f"{letters}{used[letters]}"
-    return out
-
-
-def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
-    return [
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]

@@ -137,7 +137,9 @@ async def _run(settings: InstanceSettings, access: Access, home: Home) -> int:
         print(f"warning: {warning}", file=sys.stderr, flush=True)
     with bound_socket(0, "--port") as bound:
         host, port = bound.getsockname()
-        app = SimulatorApp(Simulator(log=alone.instance.decisions, status=alone.status), home.token())
+        instance = alone.instance
+        simulator = Simulator(log=instance.decisions, explainer=instance.explainer, status=alone.status)
+        app = SimulatorApp(simulator, home.token())
         try:
             await alone.start()
             await alone.serve(app, bound)

@@ -127,7 +127,7 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, servin
         await served.start()
         cluster = served.cluster
         ask = Workers(lambda: cluster).ask
-        simulator = Simulator(log=cluster.log, status=served.status, untried=cluster.why_untried, ask=ask)
+        simulator = Simulator(log=cluster.log, status=served.status, explainer=cluster.explainer, ask=ask)
         await served.serve(SimulatorApp(simulator, None if serving.insecure else served.token), sockets.simulator)
         addresses = {
             "apiserver": served.url,

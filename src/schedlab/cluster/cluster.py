@@ -27,9 +27,9 @@ from schedlab.controllers.node_lifecycle.controller import NodeLifecycleControll
 from schedlab.controllers.registry import CONTROLLERS, DRIVERS, is_enabled
 from schedlab.controllers.serviceaccount import new_default_account
 from schedlab.decisions.annotations import AnnotationMode, Projection
+from schedlab.decisions.explainer import Explainer
 from schedlab.decisions.log import DecisionLog
 from schedlab.decisions.projector import AnnotationProjector
-from schedlab.decisions.untried import why_untried
 from schedlab.kernel.clock import Clock
 from schedlab.kernel.randomness import RandomSource
 from schedlab.kubelet.heartbeats import Heartbeats
@@ -104,6 +104,7 @@ class Cluster(API):
         #: Whether the scheduler has been told of everything by the one that it goes on from.
         self._is_told = original is not None and revision is None
         self.scheduler = self._new_scheduler(random.split("scheduler"), original if self._is_told else None)
+        self.explainer = Explainer(self.log, self.scheduler)
         nodes_and_pods = self.informers if settings.kubelets else Unheard(self.informers)
         self.kubelet = Kubelet(nodes_and_pods, clock)
         self.metrics, self._usage_checker = usage_parts(self.informers, clock, self.kubelet.runs)
@@ -121,11 +122,6 @@ class Cluster(API):
         self.registry.overlay("leases.coordination.k8s.io", Overlay(heartbeats.lease))
         self.registry.overlay("nodes", Overlay(heartbeats.node))
         self._add_parts(random.split("controllers"), root_ca)
-
-    def why_untried(self, namespace: str, name: str) -> str:
-        """Say why no attempt to schedule the pod is recorded."""
-        pod = self.informers.lister("pods").get(name, namespace)
-        return why_untried(f"{namespace}/{name}", pod, tuple(self.scheduler.profiles))
 
     def _new_scheduler(self, random: RandomSource, original: Cluster | None) -> Scheduler:
         settings = self.settings

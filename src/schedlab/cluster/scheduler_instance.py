@@ -25,6 +25,7 @@ from schedlab.client.protocol import Client
 from schedlab.cluster.driver import Engine
 from schedlab.cluster.gate import Gate
 from schedlab.cluster.plugin_registry import enable, registry_for
+from schedlab.decisions.explainer import Explainer
 from schedlab.decisions.log import DecisionLog
 from schedlab.decisions.observers import Observers
 from schedlab.decisions.scheduler_log import SchedulerLog
@@ -114,6 +115,7 @@ class SchedulerInstance:
         client.on_error = self._lacking
         client.on_synced = self._synced
         self.scheduler, self.warnings = self._new_scheduler(config, settings)
+        self.explainer = Explainer(self.decisions, self.scheduler)
         self.elector = self._new_elector(config)
         self._gate = Gate(self.scheduler, lambda: self.is_active)
         engine.add(self._gate, client)

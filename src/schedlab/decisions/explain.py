@@ -1,58 +1,105 @@
 """Why a pod is where it is, or nowhere: one attempt as plain data, for people and programs.
 
-Every verdict and number comes from the record of the attempt; nothing is computed anew. The text begins with
-kube-scheduler's own message.
+Every verdict and score comes from the record of the attempt. The numbers behind them (`inquiry`) come from the plugins
+over the state of that moment; where they cannot be had, the explanation does without.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
-
 from schedlab.apimachinery.time import format_micro_time
+from schedlab.decisions.answers import answer
+from schedlab.decisions.choice import choice, chosen_place, difference, runner_up
+from schedlab.decisions.inquiry import Inquiry, of_nodes
+from schedlab.decisions.ladder import preemption, verdict
 from schedlab.decisions.log import Attempt, PodStory
+from schedlab.decisions.moments import Moments, NoMoments
 from schedlab.scheduler.framework.record import PASSED, CycleRecord, FilterRecord, ScoreRecord
-from schedlab.scheduler.framework.status import REASONS, Code, Status, code_of, is_success
+from schedlab.scheduler.framework.status import REASONS, Code
 
 _PASSED_TEXT: Final = "passed"
+#: So many nodes are explained in numbers unless more are asked for.
+DETAILED: Final = 40
 
 
-def explain(story: PodStory, number: int | None = None) -> dict[str, Any]:
-    """Return one attempt of a pod (the newest unless `number` names another) as JSON-shaped data.
+@dataclass(frozen=True, slots=True)
+class PodQuestion:
+    """What is asked of a pod.
 
-    Raises LookupError when the pod has no such attempt.
+    attempt: the newest unless given. nodes: only these. all_plugins: numbers of what passed, too. versus: a node to
+    compare the chosen one (or the first of `nodes`) with. detailed: of how many nodes numbers are wanted.
     """
-    attempt = _pick(story, number)
+
+    attempt: int | None = None
+    nodes: tuple[str, ...] = ()
+    all_plugins: bool = False
+    versus: str = ""
+    detailed: int = DETAILED
+
+
+_EVERYTHING: Final = PodQuestion()
+
+
+def explain(story: PodStory, question: PodQuestion = _EVERYTHING, moments: Moments | None = None) -> dict[str, Any]:
+    """Return one attempt of a pod as JSON-shaped data.
+
+    Raises LookupError when the pod has no such attempt, or the cluster had no such node.
+    """
+    attempt = pick(story, question.attempt)
     cycle = attempt.cycle()
-    return {
+    _check_nodes(cycle, (*question.nodes, *([question.versus] if question.versus else ())))
+    entries = _in_order(_nodes(cycle), cycle)
+    if question.nodes:
+        entries = [entry for entry in entries if entry["node"] in question.nodes]
+    inquiry = _add_numbers(entries, attempt, cycle, question, moments or NoMoments())
+    out = {
         "pod": f"{story.namespace}/{story.name}",
         "uid": story.uid,
         "attempt": cycle.attempt,
         "attempts": [one.number for one in story.attempts],
         "time": format_micro_time(cycle.started_ns),
+        "revision": cycle.revision,
         "scheduler": cycle.profile,
         "result": cycle.result,
-        "answer": _answer(cycle, attempt),
+        "answer": answer(cycle, attempt.binding, entries),
         "message": cycle.failure_message,
+        "numbers": "none" if inquiry is None else "of the attempt" if inquiry.moment.exact else "of now",
         "selected": cycle.selected,
-        "runnerUp": _runner_up(cycle),
-        "nominatedFirst": _nominated(cycle),
-        "nodes": _nodes(cycle),
-        "preFilter": {name: _verdict(status) for name, status in cycle.pre_filter.items()},
-        "postFilter": {name: _verdict(status) for name, (status, _, _) in cycle.post_filter.items()},
-        "preemption": _preemption(cycle),
-        "reserve": {name: _verdict(status) for name, status in cycle.reserve.items()},
-        "permit": {name: _verdict(status) for name, (status, _) in cycle.permit.items()},
-        "preBind": {name: _verdict(status) for name, status in attempt.binding.pre_bind.items()}
-        if attempt.binding
-        else {},
-        "customResults": {**cycle.custom, **(attempt.binding.custom if attempt.binding else {})},
-        "bind": {name: _verdict(status) for name, status in attempt.binding.bind.items()} if attempt.binding else {},
+        "runnerUp": runner_up(cycle),
+        "choice": choice(cycle),
+        "nominatedFirst": nominated_first(cycle),
+        "nodes": entries,
+        "preemption": preemption(cycle),
+        **_phases(cycle, attempt),
+    }
+    if question.versus:
+        out["versus"] = _versus(cycle, question, {entry["node"]: entry for entry in _nodes(cycle)})
+    return out
+
+
+def _phases(cycle: CycleRecord, attempt: Attempt) -> dict[str, Any]:
+    binding = attempt.binding
+    return {
+        "preFilter": {name: verdict(status) for name, status in cycle.pre_filter.items()},
+        "preScore": {name: verdict(status) for name, status in cycle.pre_score.items()},
+        "postFilter": {name: verdict(status) for name, (status, _, _) in cycle.post_filter.items()},
+        "reserve": {name: verdict(status) for name, status in cycle.reserve.items()},
+        "permit": {name: verdict(status) for name, (status, _) in cycle.permit.items()},
+        "preBind": {name: verdict(status) for name, status in binding.pre_bind.items()} if binding else {},
+        "bind": {name: verdict(status) for name, status in binding.bind.items()} if binding else {},
+        "extenders": [
+            {"extender": call.url_prefix, "verb": call.verb, "answer": call.response, "error": call.error}
+            for call in (*cycle.extender_calls, *(binding.extender_calls if binding else ()))
+        ],
+        "customResults": {**cycle.custom, **(binding.custom if binding else {})},
     }
 
 
-def _pick(story: PodStory, number: int | None) -> Attempt:
+def pick(story: PodStory, number: int | None) -> Attempt:
+    """Return an attempt by its number, the newest without one; LookupError when there is none."""
     if not story.attempts:
         raise LookupError(f"pod {story.namespace}/{story.name} has not been tried yet")
     if number is None:
@@ -64,52 +111,21 @@ def _pick(story: PodStory, number: int | None) -> Attempt:
     raise LookupError(f"pod {story.namespace}/{story.name} has no attempt {number}; it has: {have}")
 
 
-def _answer(cycle: CycleRecord, attempt: Attempt) -> str:
-    if cycle.result != "scheduled":
-        return f"Not scheduled: {cycle.failure_message}"
-    if attempt.binding is not None and attempt.binding.error:
-        return f"Chosen {cycle.selected}, but the binding failed: {attempt.binding.error}"
-    if _nominated(cycle):
-        return f"Scheduled on {cycle.selected}, the node it was nominated to, which is tried before all others."
-    if cycle.score is None:
-        return f"Scheduled on {cycle.selected}, the only node that fits."
-    runner_up = _runner_up(cycle)
-    total = int(cycle.score.total.max())
-    if runner_up is None:
-        return f"Scheduled on {cycle.selected} with {total} points."
-    if runner_up["margin"] == 0:
-        tied = int((cycle.score.total == total).sum())
-        return f"Scheduled on {cycle.selected}: {tied} nodes share the best score of {total}."
-    return (
-        f"Scheduled on {cycle.selected} with {total} points, "
-        f"{runner_up['margin']} ahead of {runner_up['node']} ({runner_up['total']})."
-    )
+def _check_nodes(cycle: CycleRecord, names: Sequence[str]) -> None:
+    known = dict.fromkeys(cycle.node_names)
+    for name in names:
+        if name not in known:
+            some = ", ".join(cycle.node_names[:5]) + (", …" if len(cycle.node_names) > 5 else "")
+            raise LookupError(f"there was no node {name} in attempt {cycle.attempt}; nodes then: {some or 'none'}")
 
 
-def _nominated(cycle: CycleRecord) -> bool:
+def nominated_first(cycle: CycleRecord) -> bool:
     """Whether the search ended with the nodes that are tried first: nominated, or proposed by an equal pod."""
     record = cycle.filter
     return record is not None and 0 < record.nominated_first == len(record.visited)
 
 
-def _runner_up(cycle: CycleRecord) -> dict[str, Any] | None:
-    score = cycle.score
-    if score is None or len(score.rows) < 2 or not cycle.selected:
-        return None
-    names = [cycle.node_names[row] for row in score.rows.tolist()]
-    chosen = names.index(cycle.selected)
-    totals = score.total.copy()
-    totals[chosen] = np.iinfo(np.int64).min
-    second = int(totals.argmax())
-    return {
-        "node": names[second],
-        "total": int(score.total[second]),
-        "margin": int(score.total[chosen] - score.total[second]),
-        "byPlugin": {
-            plugin: int(score.final[index, chosen] - score.final[index, second])
-            for index, plugin in enumerate(score.plugins)
-        },
-    }
+# --- Nodes -----------------------------------------------------------------------------------------------------------
 
 
 def _nodes(cycle: CycleRecord) -> list[dict[str, Any]]:
@@ -120,10 +136,11 @@ def _nodes(cycle: CycleRecord) -> list[dict[str, Any]]:
     """
     visited = _visited(cycle)
     scores = _scores(cycle)
+    full = _full_verdicts(cycle.filter)
     left_out = None if cycle.pre_filter_result is None else frozenset(cycle.pre_filter_result)
     out = []
     for row, name in enumerate(cycle.node_names):
-        entry: dict[str, Any] = {"node": name, "verdict": "notVisited", "plugins": _full_verdicts(cycle.filter, row)}
+        entry: dict[str, Any] = {"node": name, "verdict": "notVisited", "plugins": full[row] if full else {}}
         if row in visited:
             found = visited[row]
             entry |= {**found, "plugins": {**entry["plugins"], **found["plugins"]}}
@@ -133,6 +150,15 @@ def _nodes(cycle: CycleRecord) -> list[dict[str, Any]]:
             entry |= scores[row]
         out.append(entry)
     return out
+
+
+def _in_order(entries: list[dict[str, Any]], cycle: CycleRecord) -> list[dict[str, Any]]:
+    """Where not all can be shown, the chosen node goes first and those that were not visited last."""
+    if len(entries) <= DETAILED:
+        return entries
+    return sorted(
+        entries, key=lambda each: (each["node"] != cycle.selected, each["verdict"] in {"notVisited", "excluded"})
+    )
 
 
 def _visited(cycle: CycleRecord) -> dict[int, dict[str, Any]]:
@@ -154,15 +180,21 @@ def _visited(cycle: CycleRecord) -> dict[int, dict[str, Any]]:
     return out
 
 
-def _full_verdicts(record: FilterRecord | None, row: int) -> dict[str, str]:
+def _full_verdicts(record: FilterRecord | None) -> list[dict[str, str]]:
+    """Return by row what every plugin says of it; nodes of one opinion are told apart by few texts."""
     if record is None or record.full_code is None or record.full_reason is None:
-        return {}
-    return {
-        plugin: ", ".join(REASONS.texts(int(record.full_reason[number, row])))
-        if record.full_code[number, row]
-        else _PASSED_TEXT
-        for number, plugin in enumerate(record.plugins)
-    }
+        return []
+    texts: dict[int, str] = {0: _PASSED_TEXT}
+    columns = []
+    for codes, reasons in zip(record.full_code.tolist(), record.full_reason.tolist(), strict=True):
+        column = []
+        for code, reason in zip(codes, reasons, strict=True):
+            key = reason if code else 0
+            if key not in texts:
+                texts[key] = ", ".join(REASONS.texts(key))
+            column.append(texts[key])
+        columns.append(column)
+    return [dict(zip(record.plugins, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _first_failure(record: FilterRecord, index: int) -> dict[str, str]:
@@ -195,26 +227,70 @@ def _score_entry(record: ScoreRecord, index: int) -> dict[str, Any]:
     }
 
 
-def _verdict(status: Status | None) -> dict[str, str]:
-    return {"code": code_of(status).text, "message": "" if is_success(status) or status is None else status.message}
+# --- Numbers ---------------------------------------------------------------------------------------------------------
 
 
-def _preemption(cycle: CycleRecord) -> dict[str, Any] | None:
-    record = cycle.preemption
-    if record is None:
+def _add_numbers(
+    entries: Sequence[dict[str, Any]], attempt: Attempt, cycle: CycleRecord, question: PodQuestion, moments: Moments
+) -> Inquiry | None:
+    """Add to entries what their verdicts and scores rest on, as far as somebody knows."""
+    moment = moments.of(attempt, cycle)
+    if moment is None:
         return None
-    return {
-        "candidates": [
-            {"node": one.node, "victims": list(one.victims), "pdbViolations": one.pdb_violations}
-            for one in record.candidates
-        ],
-        "notCandidates": {node: _verdict(status) for node, status in record.not_candidates.items()},
-        "best": list(record.best),
-        "victims": list(cycle.victims),
-    }
+    inquiry = Inquiry(cycle, moment)
+    shown = _detailed(entries, question)
+    facts = of_nodes(inquiry, shown, all_plugins=question.all_plugins)
+    places = {} if cycle.score is None else {row: at for at, row in enumerate(cycle.score.rows.tolist())}
+    row_of = {name: row for row, name in enumerate(cycle.node_names)}
+    for entry in shown:
+        found = facts[entry["node"]]
+        if found:
+            entry["facts"] = {plugin: each.as_json() for plugin, each in found.items()}
+            of_now = [plugin for plugin, each in found.items() if each.of_now]
+            if of_now:
+                entry["factsOfNow"] = of_now
+    for entry in _best(shown, question):
+        at = places[row_of[entry["node"]]]
+        for index, plugin in enumerate(entry["scores"]):
+            entry["scores"][plugin] |= inquiry.score(index, at)
+    return inquiry
 
 
-def reason_groups(explanation: dict[str, Any]) -> list[tuple[str, list[str]]]:
+def _detailed(entries: Sequence[dict[str, Any]], question: PodQuestion) -> list[dict[str, Any]]:
+    """Return the entries to explain in numbers: the first ones, those with the best scores, one per kind of failure."""
+    chosen = {id(entry): entry for entry in entries[: question.detailed]}
+    kinds: dict[str, None] = {}
+    for entry in entries:
+        plugin = entry.get("failedPlugin", "")
+        if plugin and plugin not in kinds:
+            kinds[plugin] = None
+            chosen[id(entry)] = entry
+    chosen |= {id(entry): entry for entry in _best(entries, question)}
+    return list(chosen.values())
+
+
+def _best(entries: Sequence[dict[str, Any]], question: PodQuestion) -> list[dict[str, Any]]:
+    scored = [entry for entry in entries if "scores" in entry]
+    return sorted(scored, key=lambda entry: -entry["total"])[: question.detailed]
+
+
+def _versus(cycle: CycleRecord, question: PodQuestion, entries: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """Compare a node with the chosen one (or the one asked about): by plugin, or by what keeps it out."""
+    score = cycle.score
+    names = [] if score is None else [cycle.node_names[row] for row in score.rows.tolist()]
+    chosen = chosen_place(cycle)
+    one = question.nodes[0] if question.nodes else cycle.selected
+    other = question.versus
+    if score is not None and one in names and other in names:
+        at = names.index(one) if question.nodes or chosen is None else chosen
+        return {"of": one, **difference(cycle, score, at, names.index(other))}
+    entry = entries[other] if other not in names else entries.get(one, {})
+    who = other if other not in names else one
+    failed = {plugin: text for plugin, text in entry.get("plugins", {}).items() if text != _PASSED_TEXT}
+    return {"of": one, "node": other, "notScored": who, "verdict": entry.get("verdict", ""), "failed": failed}
+
+
+def reason_groups(explanation: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     """Return (plugin: reason, nodes) of the failed nodes, biggest group first."""
     groups: dict[str, list[str]] = {}
     for entry in explanation["nodes"]:

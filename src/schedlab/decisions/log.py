@@ -8,14 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from schedlab.decisions.journal import TableJournal
 from schedlab.decisions.packing import PackedCycle, pack, unpack
 from schedlab.scheduler.framework.record import BindingRecord, CycleRecord, QueueMove
+
+if TYPE_CHECKING:
+    from schedlab.scheduler.framework.types import PodInfo
 
 DEFAULT_BYTES_MAX: Final = 512 * 1024 * 1024
 # What one attempt costs beside its compressed arrays: statuses, names, the Python objects that hold them.
 _ATTEMPT_OVERHEAD_BYTES: Final = 2048
+# What a pod costs beside its attempts: its names and its moves in the queue.
+_STORY_OVERHEAD_BYTES: Final = 768
+#: So many moves of one pod are kept.
+MOVES_MAX: Final = 64
 
 
 @dataclass(slots=True)
@@ -23,6 +31,8 @@ class Attempt:
     """One scheduling cycle and, once it ended, its binding cycle."""
 
     packed: PackedCycle
+    #: When it began, for the journal of the node table; -1 when that is not known.
+    moment: int = -1
     binding: BindingRecord | None = None
     #: Versions of the pod from this revision on show the attempt; 0 while it is not complete.
     complete_since: int = 0
@@ -37,6 +47,25 @@ class Attempt:
         return unpack(self.packed)
 
 
+class Move(NamedTuple):
+    """A pod's move in the queue: a QueueMove without the pod, which is the story's."""
+
+    at_ns: int
+    place: str
+    reason: str
+    hints: tuple[tuple[str, str, str, str], ...]
+    gate: tuple[str, str] | None
+
+
+class Preempted(NamedTuple):
+    """For which pod's attempt another one had to go, where, and when that was decided."""
+
+    by: str
+    attempt: int
+    node: str
+    at_ns: int
+
+
 @dataclass(slots=True)
 class PodStory:
     """Everything the log knows of one pod."""
@@ -45,7 +74,8 @@ class PodStory:
     namespace: str
     name: str
     attempts: list[Attempt] = field(default_factory=list)
-    last_move: QueueMove | None = None
+    #: Its moves in the queue, oldest first; the older half is dropped when there are too many.
+    moves: list[Move] = field(default_factory=list)
     size_bytes: int = 0
 
     def complete_at(self, revision: int) -> Sequence[Attempt]:
@@ -67,11 +97,14 @@ class DecisionLog:
 
     def __init__(self, bytes_max: int = DEFAULT_BYTES_MAX, newest_revision: Callable[[], int] = lambda: 0) -> None:
         self.bytes_max = bytes_max
+        #: What tells moments apart, if anybody keeps a journal of the node table.
+        self.journal: TableJournal | None = None
         self._newest_revision = newest_revision
         self.size_bytes = 0
         self.forgotten_pods = 0
         self._stories: dict[str, PodStory] = {}
         self._latest_uid: dict[tuple[str, str], str] = {}
+        self._preempted: dict[str, Preempted] = {}
         self._node_names: tuple[str, ...] = ()
         self._last_names: Sequence[str] = ()
         self._last_head: CycleRecord | None = None
@@ -85,7 +118,8 @@ class DecisionLog:
         """Take a finished scheduling cycle (Observer)."""
         self._share_node_names(record)
         story = self._story(record)
-        attempt = Attempt(pack(record, self._last_head))
+        moment = -1 if self.journal is None else self.journal.before(story.uid)
+        attempt = Attempt(pack(record, self._last_head), moment)
         self._last_head = attempt.packed.head
         story.attempts.append(attempt)
         size = attempt.packed.size_bytes + _ATTEMPT_OVERHEAD_BYTES
@@ -94,6 +128,9 @@ class DecisionLog:
         self._forget_oldest(story.uid)
         if record.result != "scheduled":
             self._complete(story.uid, attempt)
+        for victim in record.victims:
+            node = next((node for _, node, _ in record.post_filter.values() if node), "")
+            self._preempted[victim] = Preempted(record.pod.key, record.attempt, node or "", record.started_ns)
 
     def binding(self, record: BindingRecord) -> None:
         """Take a finished binding cycle (Observer)."""
@@ -109,8 +146,12 @@ class DecisionLog:
     def queue_move(self, move: QueueMove) -> None:
         """Take a pod's move in the queue (Observer)."""
         story = self._stories.get(move.pod.uid)
-        if story is not None:
-            story.last_move = move
+        if story is None:
+            story = self._begin(move.pod)
+        moves = story.moves
+        moves.append(Move(move.at_ns, move.place, move.reason, move.hints, move.gate))
+        if len(moves) > MOVES_MAX:
+            del moves[: MOVES_MAX // 2]
 
     def story(self, uid: str) -> PodStory | None:
         """Return what is known of the pod with that uid."""
@@ -120,6 +161,10 @@ class DecisionLog:
         """Return what is known of the newest pod of that name."""
         uid = self._latest_uid.get((namespace, name))
         return None if uid is None else self._stories.get(uid)
+
+    def preempted_by(self, namespace: str, name: str) -> Preempted | None:
+        """Return who made the newest pod of that name go, if anybody did."""
+        return self._preempted.get(f"{namespace}/{name}")
 
     def stories(self) -> Sequence[PodStory]:
         """Return what is known of every pod, oldest pods first."""
@@ -131,9 +176,13 @@ class DecisionLog:
     def _story(self, record: CycleRecord) -> PodStory:
         pod = record.pod
         story = self._stories.get(pod.uid)
-        if story is None:
-            story = self._stories[pod.uid] = PodStory(pod.uid, pod.namespace, pod.name)
-            self._latest_uid[pod.namespace, pod.name] = pod.uid
+        return self._begin(pod) if story is None else story
+
+    def _begin(self, pod: PodInfo) -> PodStory:
+        story = self._stories[pod.uid] = PodStory(pod.uid, pod.namespace, pod.name, size_bytes=_STORY_OVERHEAD_BYTES)
+        self._latest_uid[pod.namespace, pod.name] = pod.uid
+        self.size_bytes += _STORY_OVERHEAD_BYTES
+        self._forget_oldest(pod.uid)
         return story
 
     def _share_node_names(self, record: CycleRecord) -> None:

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from schedlab.kernel.clock import SECOND_NS
+from schedlab.kernel.randomness import SeededRandom
 from schedlab.scheduler.binding import Binding
 from schedlab.scheduler.cache.cache import AssumeError, SchedulerCache
 from schedlab.scheduler.cache.journal import CacheJournal
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
         PluginEntry,
         Work,
     )
+    from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.record import CycleRecord, Observer
     from schedlab.scheduler.framework.status import Status
     from schedlab.scheduler.metrics import Recorder
@@ -138,7 +140,7 @@ class Scheduler:
         filter_tap: FilterTap | None = None,
         origin: Origin | None = None,
     ) -> None:
-        self.config = config
+        self.config, self._registry = config, {**IN_TREE, **(registry or {})}
         self.clock, self.random, self.features = clock, random, features
         self.observer, self.metrics, self.full = observer, metrics, full
         self.pods = listers.lister(PODS)
@@ -155,7 +157,7 @@ class Scheduler:
         self.journal: CacheJournal | None = None
         self._in_cycle = False
         self._deferred: deque[Callable[[], None]] = deque()
-        services = Services(
+        self._services = services = Services(
             features=features,
             clock=clock,
             random=random,
@@ -173,7 +175,7 @@ class Scheduler:
             devices=self.devices,
             hooks=hooks or {},
         )
-        self.profiles = build_profiles(config, IN_TREE if registry is None else {**IN_TREE, **registry}, services)
+        self.profiles = build_profiles(config, self._registry, services)
         queue_profiles = {name: self._queue_profile(framework) for name, framework in self.profiles.items()}
         self.queue = self._queue(self._queue_environment(queue_profiles), origin)
         services.nominator = self.queue.nominator
@@ -269,6 +271,24 @@ class Scheduler:
             for plugin in framework.plugins
             if plugin.name not in IN_TREE
         ]
+
+    def profiles_over(self, table: NodeTable) -> Mapping[str, Framework]:
+        """Return the same profiles over another table, to ask their plugins about it; what they do reaches nobody."""
+        services = replace(
+            self._services,
+            table=table,
+            random=SeededRandom(0),
+            activate=lambda _pods: None,
+            send_event=lambda *_event: None,
+            start_work=lambda *_work: None,
+            filter_tap=None,
+            metrics=None,
+            observed=False,
+            shares_evaluations=False,
+            hooks={},
+        )
+        services.nominator = self.queue.nominator
+        return build_profiles(self.config, self._registry, services)
 
     # --- The part ---
 

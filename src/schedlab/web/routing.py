@@ -92,6 +92,13 @@ class Request:
             raise Refusal(400, f"{name}: {text!r} is not a number")
         return int(text)
 
+    def flag(self, name: str) -> bool:
+        """Return a yes or no of the query; the bare name means yes."""
+        text = self.word(name, "false")
+        if text not in ("", "true", "false"):
+            raise Refusal(400, f"{name}: {text!r} is neither true nor false")
+        return text != "false"
+
     async def body(self, bytes_max: int = BODY_BYTES_MAX) -> bytes:
         """Read the body."""
         pieces: list[bytes] = []

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
+from schedlab.decisions.explain import PodQuestion
 from schedlab.decisions.log import DecisionLog
 from schedlab.whatif.workers import Question
 
 
-def _unrecorded(namespace: str, name: str) -> str:
-    return f"no attempt to schedule pod {namespace}/{name} is recorded"
+class Explains(Protocol):
+    """Answers questions about pods (decisions.explainer.Explainer)."""
+
+    def explain(self, namespace: str, name: str, question: PodQuestion = ...) -> dict[str, Any]:
+        """Return JSON values; LookupError with a sentence when there is nothing to explain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulator:
-    """The decision log, how the cluster is, and why a pod without a recorded attempt has none.
+    """The decision log, who explains what it holds, and how the cluster is.
 
     ask: has a question about the whole cluster answered by a worker; None where there is only a scheduler.
     """
 
     log: DecisionLog
+    explainer: Explains
     status: Callable[[], Mapping[str, Any]] = dict
-    untried: Callable[[str, str], str] = _unrecorded
     ask: Callable[[Question], Awaitable[Any]] | None = None

@@ -52,7 +52,7 @@ Runner-up a (305): c has ImageLocality +65 on it."""
 def test_failed_pod_has_no_scores() -> None:
     text = explain_text(_explain(records.failed()))
 
-    assert "Not scheduled: 0/1 nodes are available: 1 Insufficient cpu." in text
+    assert "kube-scheduler's message:\n  0/1 nodes are available: 1 Insufficient cpu.\n" in text
     assert "Score" not in text
 
 

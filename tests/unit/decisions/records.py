@@ -63,9 +63,9 @@ def scheduled(attempt: int = 1, **changes: object) -> CycleRecord:
     return record
 
 
-def failed(attempt: int = 1) -> CycleRecord:
+def failed(attempt: int = 1, **changes: object) -> CycleRecord:
     """An attempt on node a alone, which has no cpu left; preemption was no help."""
-    return CycleRecord(
+    record = CycleRecord(
         pod=pod(),
         profile="default-scheduler",
         attempt=attempt,
@@ -86,6 +86,9 @@ def failed(attempt: int = 1) -> CycleRecord:
         failure_reason="Unschedulable",
         failure_message="0/1 nodes are available: 1 Insufficient cpu.",
     )
+    for name, value in changes.items():
+        setattr(record, name, value)
+    return record
 
 
 def bound(attempt: int = 1) -> BindingRecord:

@@ -132,7 +132,7 @@ def test_custom_result_never_overrides_a_built_in_key() -> None:
 
 @pytest.mark.parametrize(("size", "keys"), [(100, ["custom-results", "mine"]), (9000, [])])
 def test_summary_holds_custom_results_that_are_small(size: int, keys: list[str]) -> None:
-    attempt = Attempt(pack(records.scheduled(custom={"mine": "x" * size})), records.bound())
+    attempt = Attempt(pack(records.scheduled(custom={"mine": "x" * size})), binding=records.bound())
 
     found = Projection("summary").annotations("default", "p", [attempt], 0)
 

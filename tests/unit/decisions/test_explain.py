@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from schedlab.decisions.explain import explain, reason_groups
+from schedlab.decisions.explain import PodQuestion, explain, reason_groups
 from schedlab.decisions.log import DecisionLog, PodStory
 from schedlab.scheduler.framework.record import CycleRecord
 from schedlab.scheduler.framework.status import REASONS
@@ -50,10 +50,10 @@ def test_every_node_of_the_cluster_is_listed_with_its_verdicts() -> None:
     assert nodes["c"]["scores"]["ImageLocality"] == {"raw": 70, "weight": 1, "final": 70}
 
 
-def test_failed_pod_begins_with_the_scheduler_s_own_words() -> None:
+def test_failed_pod_is_told_in_one_sentence_and_in_the_scheduler_s_own_words() -> None:
     explanation = explain(_story(records.failed()))
 
-    assert explanation["answer"] == "Not scheduled: 0/1 nodes are available: 1 Insufficient cpu."
+    assert explanation["answer"] == "p does not fit on the only node: NodeResourcesFit turns down 1 (Insufficient cpu)."
     assert explanation["message"] == "0/1 nodes are available: 1 Insufficient cpu."
     assert reason_groups(explanation) == [("NodeResourcesFit: Insufficient cpu", ["a"])]
 
@@ -61,13 +61,13 @@ def test_failed_pod_begins_with_the_scheduler_s_own_words() -> None:
 def test_earlier_attempt_can_be_asked_for() -> None:
     story = _story(records.failed(1), records.scheduled(2))
 
-    assert explain(story, 1)["result"] == "unschedulable"
+    assert explain(story, PodQuestion(attempt=1))["result"] == "unschedulable"
     assert explain(story)["attempts"] == [1, 2]
 
 
 def test_unknown_attempt_says_which_there_are() -> None:
     with pytest.raises(LookupError, match="no attempt 9; it has: 1, 2"):
-        explain(_story(records.failed(1), records.scheduled(2)), 9)
+        explain(_story(records.failed(1), records.scheduled(2)), PodQuestion(attempt=9))
 
 
 def test_only_fitting_node_needs_no_scores() -> None:

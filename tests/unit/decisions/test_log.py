@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schedlab.decisions.log import DecisionLog
+from schedlab.decisions.log import MOVES_MAX, DecisionLog
 from schedlab.scheduler.framework.record import QueueMove
 from tests.unit.decisions import records
 
@@ -75,13 +75,39 @@ def test_node_names_are_shared_between_attempts() -> None:
     assert first is second
 
 
-def test_last_queue_move_is_kept() -> None:
+def test_moves_in_the_queue_are_kept_from_before_the_first_attempt_on() -> None:
     log = DecisionLog()
+    log.queue_move(QueueMove(records.pod(), 1, "active", "UnschedulablePodAdd"))
     log.cycle(records.failed())
-    move = QueueMove(records.pod(), 1, "unschedulable", "ScheduleAttemptFailure")
-
-    log.queue_move(move)
+    hints = (("NodeAdd", "NodeAffinity", "Queue", ""),)
+    log.queue_move(QueueMove(records.pod(), 2, "unschedulable", "ScheduleAttemptFailure", None, hints))
 
     story = log.story("uid-p")
     assert story is not None
-    assert story.last_move is move
+    assert story.moves == [
+        (1, "active", "UnschedulablePodAdd", (), None),
+        (2, "unschedulable", "ScheduleAttemptFailure", hints, None),
+    ]
+
+
+def test_of_very_many_moves_the_newest_are_kept() -> None:
+    log = DecisionLog()
+    for number in range(1000):
+        log.queue_move(QueueMove(records.pod(), number, "active", "PodUpdate"))
+
+    story = log.story("uid-p")
+    assert story is not None
+    assert len(story.moves) <= MOVES_MAX
+    assert story.moves[-1].at_ns == 999
+
+
+def test_who_made_a_pod_go_is_remembered() -> None:
+    log = DecisionLog()
+    log.cycle(
+        records.failed(
+            post_filter={"DefaultPreemption": (None, "a", True)}, victims=("default/victim",), started_ns=7, attempt=3
+        )
+    )
+
+    assert log.preempted_by("default", "victim") == ("default/p", 3, "a", 7)
+    assert log.preempted_by("default", "p") is None

@@ -13,6 +13,7 @@ from schedlab.decisions.log import DecisionLog
 from schedlab.web.app import SimulatorApp
 from schedlab.web.simulator import Simulator
 from tests.unit.decisions import records
+from tests.unit.web.log_explainer import LogExplainer
 
 TOKEN = "s3cret"
 
@@ -39,7 +40,7 @@ def _request(
         "query_string": query.encode(),
         "headers": [(name.encode(), value.encode()) for name, value in given.items()],
     }
-    app = SimulatorApp(Simulator(log=log, status=lambda: {"revision": 7}), token)
+    app = SimulatorApp(Simulator(log=log, explainer=LogExplainer(log), status=lambda: {"revision": 7}), token)
     asyncio.run(app(scope, receive, send))
     return sent[0]["status"], sent[1]["body"]
 
@@ -95,6 +96,8 @@ def test_earlier_attempt_can_be_asked_for() -> None:
     [
         ("/api/v1/decisions/default/x", "", 404, "no attempt to schedule pod default/x is recorded"),
         ("/api/v1/decisions/default/p", "attempt=7", 404, "pod default/p has no attempt 7; it has: 1, 2"),
+        ("/api/v1/decisions/default/p", "node=x", 404, "there was no node x in attempt 2; nodes then: a, b, c, d"),
+        ("/api/v1/decisions/default/p", "allPlugins=1", 400, "allPlugins: '1' is neither true nor false"),
         ("/api/v1/decisions/default/p", "attempt=x", 400, "attempt: 'x' is not a number"),
         ("/api/v1/decisions/default/p", "attempt=1&attempt=2", 400, "attempt is given 2 times; give it once"),
         ("/api/v1/decisions/default/", "", 404, "Not Found"),

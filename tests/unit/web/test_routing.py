@@ -14,8 +14,10 @@ from schedlab.kernel.errors import SchedlabError
 from schedlab.web.app import SimulatorApp
 from schedlab.web.routing import Answer, Refusal, Request, Route, Stream, json_answer
 from schedlab.web.simulator import Simulator
+from tests.unit.web.log_explainer import LogExplainer
 
 TOKEN = "t"
+LOG = DecisionLog()
 
 
 async def _echo(_simulator: Simulator, request: Request) -> Answer:
@@ -102,7 +104,7 @@ class _Client:
 
 
 def _app() -> SimulatorApp:
-    return SimulatorApp(Simulator(log=DecisionLog()), TOKEN, routes=ROUTES)
+    return SimulatorApp(Simulator(log=LOG, explainer=LogExplainer(LOG)), TOKEN, routes=ROUTES)
 
 
 def _ask(method: str, path: str, body: bytes = b"") -> _Client:

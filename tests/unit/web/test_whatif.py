@@ -14,6 +14,7 @@ from schedlab.kernel.errors import SchedlabError
 from schedlab.web.app import SimulatorApp
 from schedlab.web.simulator import Simulator
 from schedlab.whatif.workers import Question, WorkerError
+from tests.unit.web.log_explainer import LogExplainer
 from tests.unit.whatif.whatif_cluster import Lab
 
 TOKEN = "s3cret"
@@ -41,7 +42,8 @@ async def call(
 
     headers = [(b"host", b"127.0.0.1:1212"), (b"authorization", f"Bearer {TOKEN}".encode())]
     scope = {"type": "http", "method": method, "path": path, "query_string": query.encode(), "headers": headers}
-    await SimulatorApp(Simulator(log=DecisionLog(), ask=ask), TOKEN)(scope, receive, send)
+    log = DecisionLog()
+    await SimulatorApp(Simulator(log=log, explainer=LogExplainer(log), ask=ask), TOKEN)(scope, receive, send)
     return (sent[0]["status"], json.loads(sent[1]["body"])) if sent else (0, None)
 
 

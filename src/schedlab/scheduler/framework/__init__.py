@@ -12,6 +12,7 @@ from schedlab.scheduler.framework.events import (
     EventResource,
     QueueingHint,
 )
+from schedlab.scheduler.framework.explanations import Fact, Formula
 from schedlab.scheduler.framework.interface import (
     CycleState,
     Handle,
@@ -35,6 +36,8 @@ __all__ = [
     "Code",
     "CycleState",
     "EventResource",
+    "Fact",
+    "Formula",
     "Handle",
     "NodeInfo",
     "NodeStatuses",

@@ -91,11 +91,12 @@ class ScoreRecord:
 
 @dataclass(slots=True)
 class CandidateRecord:
-    """A node where preemption would help."""
+    """A node where preemption would help; `merit` is what candidates are compared by (preemption.candidates.Merit)."""
 
     node: str
     victims: tuple[str, ...]
     pdb_violations: int
+    merit: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)

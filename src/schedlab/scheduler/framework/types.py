@@ -69,6 +69,14 @@ class PodInfo:
         other.pod = replace(self.pod, spec=replace(self.pod.spec, node_name=node_name))
         return other
 
+    def with_labels(self, labels: dict[str, str]) -> PodInfo:
+        """Return the pod with other labels; what was computed already is kept."""
+        other = PodInfo.__new__(PodInfo)
+        other.__dict__.update(self.__dict__)
+        other.pod = replace(self.pod, metadata=replace(self.pod.metadata, labels=labels))
+        other.labels = labels
+        return other
+
     def reuse(self, earlier: PodInfo) -> bool:
         """Take over what was computed of an earlier state of the pod, if that is the same in all that counts."""
         mine, theirs = self.pod, earlier.pod
@@ -165,8 +173,13 @@ class HostPorts:
 
     def copy(self) -> HostPorts:
         """Return an independent copy."""
-        other = HostPorts()
-        other._used = dict(self._used)
+        return self.of(self._used)
+
+    @classmethod
+    def of(cls, ports: Iterable[HostPort]) -> HostPorts:
+        """Return these ports as taken."""
+        other = cls()
+        other._used = dict.fromkeys(ports)
         return other
 
 

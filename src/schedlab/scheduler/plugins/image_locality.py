@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
+from schedlab.scheduler.framework.explanations import Formula
 from schedlab.scheduler.framework.helpers import signers
 from schedlab.scheduler.framework.helpers.normalize import divide, divide_each
 from schedlab.scheduler.framework.interface import PluginEntry
@@ -59,6 +60,20 @@ class ImageLocality:
                 sizes, num_nodes = found
                 total += scaled_sizes(sizes[rows], num_nodes[rows], len(table))
         return image_scores(total, _threshold_max(pod.pod))
+
+    def explain_score(self, _state: CycleState, pod: PodInfo, node: NodeInfo) -> Formula:
+        node_count, threshold = len(self._handle.table), _threshold_max(pod.pod)
+        found = {name: state for name in _images(pod.pod) if (state := node.image_states.get(name)) is not None}
+        parts = [
+            f"trunc({state.size} * ({state.num_nodes} / {node_count}))"
+            for name in _images(pod.pod)
+            if (state := found.get(name)) is not None
+        ]
+        total = " + ".join(parts) or "0"
+        bounded = f"(min(max({total}, {THRESHOLD_MIN}), {threshold}) - {THRESHOLD_MIN})"
+        images = {name: {"sizeBytes": state.size, "nodes": state.num_nodes} for name, state in found.items()}
+        inputs = {"images": images, "nodes": node_count, "leastBytes": THRESHOLD_MIN, "mostBytes": threshold}
+        return Formula(f"trunc({MAX_NODE_SCORE} * {bounded} / {threshold - THRESHOLD_MIN})", inputs)
 
     def is_row_local(self, _pod: PodInfo) -> bool:
         # The number of nodes counts as well, but rows move whenever it changes.

@@ -31,8 +31,9 @@ from schedlab.scheduler.framework.events import (
     EventResource,
     QueueingHint,
 )
+from schedlab.scheduler.framework.explanations import Fact, Formula
 from schedlab.scheduler.framework.helpers import signers
-from schedlab.scheduler.framework.helpers.normalize import default_normalize_score
+from schedlab.scheduler.framework.helpers.normalize import default_normalize_score, explain_default_normalize
 from schedlab.scheduler.framework.interface import PluginEntry, PreFilterResult
 from schedlab.scheduler.framework.node_masks import affinity_mask, any_term_mask, term_mask
 from schedlab.scheduler.framework.status import SKIP, NodeStatuses, Status, error, unresolvable
@@ -41,8 +42,9 @@ from schedlab.scheduler.framework.types import MAX_NODE_SCORE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from schedlab.api.rules.node_affinity import RequiredNodeAffinity
+    from schedlab.api.rules.node_affinity import ParsedTerm, RequiredNodeAffinity
     from schedlab.api.views.core import Node, NodeSelectorTerm
+    from schedlab.apimachinery.selectors import Requirement
     from schedlab.scheduler.config.args import NodeAffinityArgs
     from schedlab.scheduler.framework.interface import CycleState, Handle
     from schedlab.scheduler.framework.node_table import NodeTable
@@ -163,6 +165,28 @@ class NodeAffinity:
         default_normalize_score(MAX_NODE_SCORE, scores)
         return None
 
+    def explain_filter(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Sequence[Fact]:
+        required = _filter_state(state, pod).required
+        facts: list[Fact] = []
+        if self._added_required is not None:
+            facts.append(_explain_terms("the profile's affinity", self._added_required.terms, node.node))
+        if required.labels is not None:
+            facts += [_explain_label(each, node.node) for each in required.labels.requirements]
+        if required.selector is not None:
+            facts.append(_explain_terms("node affinity", required.selector.terms, node.node))
+        return facts
+
+    def explain_score(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Formula:
+        terms = self._preferred_terms(state, pod)
+        matched = [each for each in terms if each.term.matches(node.node)]
+        inputs = {"terms": [{"weight": each.weight, "term": term_text(each.term)} for each in matched]}
+        return Formula(" + ".join(str(each.weight) for each in matched) or "0", inputs)
+
+    def explain_normalized(
+        self, _state: CycleState, _pod: PodInfo, _rows: NDArray[np.int64], raw: NDArray[np.int64], at: int
+    ) -> Formula:
+        return explain_default_normalize(raw, at)
+
     def is_row_local(self, _pod: PodInfo) -> bool:
         return True
 
@@ -190,6 +214,42 @@ class NodeAffinity:
         if preferred is None:
             preferred = preferred_node_affinity(pod.pod) or ()
         return (*(self._added_preferred or ()), *preferred)
+
+
+def term_text(term: ParsedTerm) -> str:
+    """Return a term in the way of kubectl's selectors; every part of it must hold."""
+    parts = [] if term.labels is None else [str(term.labels)]
+    parts += [f"{each.key}{'=' if each.is_equal else '!='}{each.value}" for each in term.fields]
+    return ",".join(parts) if not term.errors else "a term in error"
+
+
+def _explain_label(wanted: Requirement, node: Node) -> Fact:
+    has = node.metadata.labels.get(wanted.key)
+    fits = wanted.matches(node.metadata.labels)
+    there = f"no label {wanted.key}" if has is None else f"{wanted.key}={has}"
+    return Fact(f"selector {wanted}, the node has {there}", {"selector": str(wanted), "has": has}, fits)
+
+
+def _explain_terms(whose: str, terms: Sequence[ParsedTerm], node: Node) -> Fact:
+    """One of the terms must match: say which does, or what each of them misses."""
+    met = next((term for term in terms if term.matches(node)), None)
+    if met is not None:
+        return Fact(f"{whose} {term_text(met)} is met", {"term": term_text(met)}, fits=True)
+    missed = [{"term": term_text(term), "missing": _missing(term, node)} for term in terms]
+    wanted = " or ".join(f"({term_text(term)})" for term in terms) or "nothing, which no node is"
+    lacking = "; ".join(dict.fromkeys(text for each in missed for text in each["missing"]))
+    return Fact(f"{whose} wants {wanted}{f': {lacking}' if lacking else ''}", {"terms": missed}, fits=False)
+
+
+def _missing(term: ParsedTerm, node: Node) -> list[str]:
+    labels = node.metadata.labels
+    if term.errors:
+        return [str(each) for each in term.errors]
+    wrong = [each.key for each in (term.labels.requirements if term.labels else ()) if not each.matches(labels)]
+    missing = [f"the node has {key}={labels[key]}" if key in labels else f"the node has no {key}" for key in wrong]
+    return missing + [
+        f"the node is {node.metadata.name}" for each in term.fields if not each.matches(node.metadata.name)
+    ]
 
 
 def _filter_state(state: CycleState, pod: PodInfo) -> _FilterState:

@@ -19,6 +19,7 @@ from schedlab.scheduler.framework.events import (
     EventResource,
     QueueingHint,
 )
+from schedlab.scheduler.framework.explanations import Fact
 from schedlab.scheduler.framework.helpers import signers
 from schedlab.scheduler.framework.interface import PluginEntry, PreFilterResult
 from schedlab.scheduler.framework.node_table import Interner, take_rows
@@ -75,6 +76,16 @@ class NodeDeclaredFeatures:
         statuses = NodeStatuses.success(size)
         statuses.reject(~table.column(FeatureColumn, FeatureColumn).declaring(required)[rows], _UNSATISFIED)
         return statuses
+
+    def explain_filter(self, state: CycleState, _pod: PodInfo, node: NodeInfo) -> Sequence[Fact]:
+        required: FeatureSet = state.find(_PRE_FILTER_KEY) or frozenset()
+        declared = known_features(node.node.status.declared_features)
+        facts = []
+        for feature in sorted(required):
+            has = feature in declared
+            text = f"needs the feature {feature}, which the node {'declares' if has else 'does not declare'}"
+            facts.append(Fact(text, {"feature": feature, "declared": has}, has))
+        return facts
 
     def is_row_local(self, _pod: PodInfo) -> bool:
         return True

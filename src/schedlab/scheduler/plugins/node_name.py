@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from schedlab.scheduler.framework.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
+from schedlab.scheduler.framework.explanations import Fact
 from schedlab.scheduler.framework.helpers import signers
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.framework.status import NodeStatuses, Status, unresolvable
@@ -50,6 +51,11 @@ class NodeName:
                 others[row - visited.start] = False
             statuses.reject(others, _OTHER_NODE)
         return statuses
+
+    def explain_filter(self, _state: CycleState, pod: PodInfo, node: NodeInfo) -> Sequence[Fact]:
+        wanted = pod.pod.spec.node_name
+        text = f"the pod asks for node {wanted}, this is {node.name}" if wanted else "the pod asks for no certain node"
+        return (Fact(text, {"nodeName": wanted}, wanted in ("", node.name)),)
 
     def is_row_local(self, _pod: PodInfo) -> bool:
         return True

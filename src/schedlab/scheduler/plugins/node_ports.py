@@ -19,6 +19,7 @@ from schedlab.scheduler.framework.events import (
     EventResource,
     QueueingHint,
 )
+from schedlab.scheduler.framework.explanations import Fact
 from schedlab.scheduler.framework.helpers import signers
 from schedlab.scheduler.framework.interface import PluginEntry, PreFilterResult
 from schedlab.scheduler.framework.node_table import take_rows
@@ -74,6 +75,9 @@ class NodePorts:
                 statuses.reject(taken[rows], _TAKEN)
         return statuses
 
+    def explain_filter(self, _state: CycleState, pod: PodInfo, node: NodeInfo) -> Sequence[Fact]:
+        return [_explain_port(port, node) for port in pod.host_ports]
+
     def is_row_local(self, _pod: PodInfo) -> bool:
         return True
 
@@ -93,6 +97,26 @@ def _after_pod_deletion(pod: PodInfo, old: Pod, _new: Pod | None) -> QueueingHin
     freed = host_ports(old)
     helps = any(conflicts(wanted, used) for wanted in pod.host_ports for used in freed)
     return QueueingHint.QUEUE if helps else QueueingHint.SKIP
+
+
+def _explain_port(wanted: HostPort, node: NodeInfo) -> Fact:
+    used = next((port for port in node.used_ports.used() if conflicts(wanted, port)), None)
+    values: dict[str, Any] = {"port": port_text(wanted)}
+    if used is None:
+        return Fact(f"port {port_text(wanted)} is free", values, fits=True)
+    # The first to go of two pods with the same port frees it, so the holder is not always among the pods.
+    holder = next((pod.key for pod in node.pods if used in pod.host_ports), "")
+    by = f"is held by {holder}" if holder else "is held"
+    as_what = "" if used == wanted else f" as {port_text(used)}"
+    return Fact(
+        f"port {port_text(wanted)} {by}{as_what}", {**values, "heldBy": holder, "as": port_text(used)}, fits=False
+    )
+
+
+def port_text(port: HostPort) -> str:
+    """Return `8080/TCP`, with the address before it unless it is any."""
+    address, protocol, number = port
+    return f"{number}/{protocol}" if address == BIND_ALL_HOST_IP else f"{address}:{number}/{protocol}"
 
 
 class PortColumn:

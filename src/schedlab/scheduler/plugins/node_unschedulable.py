@@ -17,6 +17,7 @@ from schedlab.scheduler.framework.events import (
     EventResource,
     QueueingHint,
 )
+from schedlab.scheduler.framework.explanations import Fact
 from schedlab.scheduler.framework.helpers import signers
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.framework.status import NodeStatuses, Status, unresolvable
@@ -52,6 +53,15 @@ class NodeUnschedulable:
         if unschedulable.any() and not self._tolerates(pod.pod):
             statuses.reject(unschedulable, _UNSCHEDULABLE)
         return statuses
+
+    def explain_filter(self, _state: CycleState, pod: PodInfo, node: NodeInfo) -> Sequence[Fact]:
+        cordoned, tolerated = node.node.spec.unschedulable, self._tolerates(pod.pod)
+        taint = f"{UNSCHEDULABLE_TAINT.key}:{UNSCHEDULABLE_TAINT.effect}"
+        if not cordoned:
+            text = "the node is not cordoned"
+        else:
+            text = f"the node is cordoned, and the pod {'tolerates' if tolerated else 'does not tolerate'} {taint}"
+        return (Fact(text, {"unschedulable": cordoned, "tolerated": tolerated}, not cordoned or tolerated),)
 
     def is_row_local(self, _pod: PodInfo) -> bool:
         return True

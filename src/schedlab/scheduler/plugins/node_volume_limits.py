@@ -25,6 +25,7 @@ from schedlab.scheduler.framework.events import (
     EventResource,
     QueueingHint,
 )
+from schedlab.scheduler.framework.explanations import Fact
 from schedlab.scheduler.framework.helpers import signers
 from schedlab.scheduler.framework.interface import PluginEntry, PreFilterResult
 from schedlab.scheduler.framework.node_table import take_rows
@@ -94,6 +95,29 @@ class NodeVolumeLimits:
         if not pod.pod.spec.volumes:
             return None
         return self._judge(state.find(_CYCLE_KEY) or _Cycle(), pod.pod, node, node.pods)
+
+    def explain_filter(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Sequence[Fact]:
+        cycle = state.find(_CYCLE_KEY) or _Cycle()
+        status = self.filter(state, pod, node)
+        csi_node: CSINode | None = self._nodes.get(node.name)
+        wanted = self._wanted(cycle, pod.pod, csi_node)
+        if isinstance(wanted, Status):
+            return (Fact(wanted.message, {}, fits=False),)
+        there: Volumes = {}
+        for other in node.pods:
+            self._add_volumes(other.pod, csi_node, there, is_new=False)
+        attached = {**self._attached(cycle).get(node.name, {}), **there}
+        limits, facts = limits_of(csi_node), []
+        for driver in dict.fromkeys(wanted.values()):
+            new = sum(volume not in there for volume, of in wanted.items() if of == driver)
+            used, limit = sum(of == driver for of in attached.values()), limits.get(driver)
+            fits = limit is None or not new or used + new <= limit
+            most = "has no limit" if limit is None else f"takes {limit}"
+            text = f"driver {driver} {most}: {used} volumes are there, the pod brings {new} more"
+            facts.append(Fact(text, {"driver": driver, "limit": limit, "attached": used, "needs": new}, fits))
+        if status is not None and all(fact.fits for fact in facts):
+            facts.append(Fact(status.message, {}, fits=False))
+        return facts
 
     def filter_nodes(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice) -> NodeStatuses:
         infos = table.infos[rows]

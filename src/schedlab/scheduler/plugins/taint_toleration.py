@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import numpy as np
 
-from schedlab.api.rules.taints import PREFER_NO_SCHEDULE, find_untolerated, tolerates_any
+from schedlab.api.rules.taints import DO_NOT_SCHEDULE, PREFER_NO_SCHEDULE, find_untolerated, tolerates_any
 from schedlab.api.views.core import Taint, Toleration
 from schedlab.scheduler.framework.events import (
     ActionType,
@@ -20,8 +20,9 @@ from schedlab.scheduler.framework.events import (
     EventResource,
     QueueingHint,
 )
+from schedlab.scheduler.framework.explanations import Fact, Formula
 from schedlab.scheduler.framework.helpers import signers
-from schedlab.scheduler.framework.helpers.normalize import default_normalize_score
+from schedlab.scheduler.framework.helpers.normalize import default_normalize_score, explain_default_normalize
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.framework.status import NodeStatuses, Status, error, unresolvable
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
@@ -88,6 +89,27 @@ class TaintToleration:
         default_normalize_score(MAX_NODE_SCORE, scores, reverse=True)
         return None
 
+    def explain_filter(self, _state: CycleState, pod: PodInfo, node: NodeInfo) -> Sequence[Fact]:
+        facts = []
+        for taint in node.node.spec.taints:
+            if taint.effect not in DO_NOT_SCHEDULE:
+                continue
+            tolerated = tolerates_any(pod.pod.spec.tolerations, taint, comparison=self._comparison)
+            text = f"taint {taint_text(taint)} is {'tolerated' if tolerated else 'not tolerated'}"
+            facts.append(Fact(text, {"taint": taint_text(taint), "tolerated": tolerated}, tolerated))
+        return facts or (Fact("the node has no taint that keeps pods away", {}, fits=True),)
+
+    def explain_score(self, state: CycleState, _pod: PodInfo, node: NodeInfo) -> Formula:
+        tolerations: Tolerations = state.find(_PRE_SCORE_KEY) or ()
+        soft = [taint for taint in node.node.spec.taints if taint.effect == PREFER_NO_SCHEDULE]
+        counted = [taint_text(taint) for taint in soft if self._count_intolerable((taint,), tolerations)]
+        return Formula(" + ".join("1" for _ in counted) or "0", {"untoleratedSoftTaints": counted})
+
+    def explain_normalized(
+        self, _state: CycleState, _pod: PodInfo, _rows: NDArray[np.int64], raw: NDArray[np.int64], at: int
+    ) -> Formula:
+        return explain_default_normalize(raw, at, reverse=True)
+
     def is_row_local(self, _pod: PodInfo) -> bool:
         return True
 
@@ -120,6 +142,11 @@ class TaintToleration:
 
 def _after_toleration_change(pod: PodInfo, _old: Pod | None, new: Pod) -> QueueingHint:
     return QueueingHint.QUEUE if new.metadata.uid == pod.uid else QueueingHint.SKIP
+
+
+def taint_text(taint: Taint) -> str:
+    """Return a taint as kubectl writes it: key=value:effect."""
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
 class VerdictsByTaintSet:

@@ -23,6 +23,7 @@ from schedlab.scheduler.framework.events import (
     EventResource,
     QueueingHint,
 )
+from schedlab.scheduler.framework.explanations import Fact
 from schedlab.scheduler.framework.helpers import signers
 from schedlab.scheduler.framework.interface import PluginEntry, PreFilterResult
 from schedlab.scheduler.framework.status import SKIP, NodeStatuses, Status, error, unresolvable, unschedulable
@@ -82,6 +83,7 @@ class VolumeRestrictions:
     name = "VolumeRestrictions"
 
     def __init__(self, _args: Any, handle: Handle) -> None:
+        self._handle = handle
         self._claims = handle.listers.lister("persistentvolumeclaims")
 
     def pre_filter(
@@ -130,6 +132,33 @@ class VolumeRestrictions:
         if claims is None:
             return _NO_PRE_FILTER
         return _ONE_POD if claims.uses > 0 else None
+
+    def explain_filter(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Sequence[Fact]:
+        facts = []
+        for mount in mounts_of(pod.pod):
+            holder = next((other.key for other in node.pods if _conflict((mount,), other.pod)), "")
+            disk = "/".join(mount.disk)
+            text = f"disk {disk} is held by {holder}" if holder else f"disk {disk} is free"
+            facts.append(Fact(text, {"disk": disk, "heldBy": holder}, not holder))
+        claims: ClaimsOfOnePod | None = state.find(_PRE_FILTER_KEY)
+        if claims is not None and claims.names:
+            facts += [self._explain_claim(pod, name, in_use=claims.uses > 0) for name in sorted(claims.names)]
+        if claims is not None and claims.uses > 0 and all(fact.fits for fact in facts):
+            facts.append(Fact("a ReadWriteOncePod claim is held by a pod nominated to a node", {}, fits=False))
+        return facts
+
+    def _explain_claim(self, pod: PodInfo, name: str, *, in_use: bool) -> Fact:
+        key = f"{pod.namespace}/{name}"
+        holders = (
+            other.key
+            for info in self._handle.table.infos
+            if key in info.claim_counts
+            for other in info.pods
+            if key in other.named_claim_keys
+        )
+        holder = next(holders, "")
+        by = f"is held by {holder}" if holder else "is free"
+        return Fact(f"claim {key} (ReadWriteOncePod) {by}", {"claim": key, "heldBy": holder}, not (holder and in_use))
 
     def filter_nodes(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice) -> NodeStatuses:
         size = len(range(*rows.indices(len(table))))

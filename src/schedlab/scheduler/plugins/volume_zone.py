@@ -21,6 +21,7 @@ from schedlab.scheduler.framework.events import (
     EventResource,
     QueueingHint,
 )
+from schedlab.scheduler.framework.explanations import Fact
 from schedlab.scheduler.framework.helpers import signers
 from schedlab.scheduler.framework.interface import PluginEntry, PreFilterResult
 from schedlab.scheduler.framework.status import SKIP, NodeStatuses, Status, unresolvable
@@ -84,6 +85,20 @@ class VolumeZone:
             if value not in values:
                 return _CONFLICT
         return None
+
+    def explain_filter(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Sequence[Fact]:
+        topologies, labels = self._required(state, pod), node.node.metadata.labels
+        if isinstance(topologies, Status):
+            return (Fact(topologies.message, {}, fits=False),)
+        knows_zones = any(key in labels for key in _TOPOLOGY_LABELS)
+        facts = []
+        for key, values in topologies:
+            value = labels.get(key, labels.get(_STABLE_LABEL.get(key, key)))
+            wanted = " or ".join(sorted(values))
+            has = f"the node has {key}={value}" if value is not None else f"the node has no {key}"
+            described = {"label": key, "wants": sorted(values), "has": value}
+            facts.append(Fact(f"a volume is in {key}={wanted}, {has}", described, value in values or not knows_zones))
+        return facts
 
     def filter_nodes(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice) -> NodeStatuses:
         topologies = self._required(state, pod)

@@ -67,6 +67,16 @@ def event_label(event: ClusterEvent) -> str:
     return event.label or f"{event.resource.value}{_ACTION_TEXTS.get(event.action, '')}"
 
 
+def event_words(event: ClusterEvent) -> str:
+    """Return what a plugin registered in words: `Node: Add, UpdateNodeLabel`."""
+    if event.action in _ACTION_TEXTS:
+        return f"{event.resource.value}: {_ACTION_TEXTS[event.action]}"
+    single = [action for action in _ACTION_TEXTS if action not in (ActionType.ALL, ActionType.UPDATE)]
+    updates = [ActionType.UPDATE] if event.action & ActionType.UPDATE == ActionType.UPDATE else []
+    parts = [action for action in single if action & event.action and not (updates and action & ActionType.UPDATE)]
+    return f"{event.resource.value}: {', '.join(_ACTION_TEXTS[action] for action in (*parts, *updates))}"
+
+
 def is_wildcard(event: ClusterEvent) -> bool:
     """Whether the event stands for every event."""
     return event.resource is EventResource.WILDCARD and event.action == ActionType.ALL

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from schedlab.scheduler.framework.status import Status
     from schedlab.scheduler.framework.types import PodInfo
     from schedlab.scheduler.queue.heap import SortKey
+    from schedlab.scheduler.queue.queued_pod import QueuedPodInfo
 
 # Gets the pod, the name of the plugin, and what it raised as a status.
 PluginFailed: TypeAlias = Callable[["PodInfo", str, "Status"], None]
@@ -66,6 +67,16 @@ class QueueEnvironment:
     pods: Lister | None = None
     observer: Observer | None = None
     plugin_failed: PluginFailed = _nobody_hears
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a pod waits; backoff_end_ns, flush_ns: the ends of its waits, 0 when there is none."""
+
+    queued: QueuedPodInfo
+    place: Place
+    backoff_end_ns: int
+    flush_ns: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from schedlab.scheduler.framework.types import PodInfo
+    from schedlab.scheduler.queue.hints import HintAnswer
+
+
+class SkippedEvent(NamedTuple):
+    """How often an event was of no help to a pod, when it was so last, and what the plugins answered then."""
+
+    times: int
+    last_ns: int
+    answers: tuple[HintAnswer, ...]
+
 
 _NONE: Final[frozenset[str]] = frozenset()
 
@@ -26,6 +36,7 @@ class QueuedPodInfo:
     backoff_expiration_ns: kept once computed; None when it has to be computed anew.
     unschedulable_plugins, pending_plugins: who turned the last attempt down. gating_plugin: who gates it, or "".
     was_flushed: it came back because it had waited for too long, not because of an event.
+    skipped: the events that did not help since the last attempt, by their texts, when somebody observes.
     """
 
     pod: PodInfo
@@ -39,6 +50,7 @@ class QueuedPodInfo:
     pending_plugins: frozenset[str] = _NONE
     gating_plugin: str = ""
     was_flushed: bool = False
+    skipped: dict[str, SkippedEvent] | None = None
 
     @property
     def key(self) -> str:
@@ -60,6 +72,13 @@ class QueuedPodInfo:
         self.unschedulable_plugins, self.pending_plugins = frozenset(unschedulable), frozenset(pending)
         self.gating_plugin = ""
 
+    def note_skipped(self, label: str, now_ns: int, answers: tuple[HintAnswer, ...]) -> None:
+        """Note an event that no plugin thought helpful."""
+        if self.skipped is None:
+            self.skipped = {}
+        before = self.skipped.get(label)
+        self.skipped[label] = SkippedEvent(1 if before is None else before.times + 1, now_ns, answers)
+
     def copy(self) -> QueuedPodInfo:
         """Return an independent copy; the pod is shared, it does not change."""
-        return replace(self)
+        return replace(self, skipped=None if self.skipped is None else dict(self.skipped))

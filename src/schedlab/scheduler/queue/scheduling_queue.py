@@ -33,7 +33,7 @@ from schedlab.scheduler.framework.status import is_success
 from schedlab.scheduler.queue import cluster_events
 from schedlab.scheduler.queue.backoff_queue import Backoff, BackoffQueue
 from schedlab.scheduler.queue.cluster_events import event_label, event_matches, is_wildcard
-from schedlab.scheduler.queue.environment import Place, QueueContents, QueueEnvironment, QueueProfile
+from schedlab.scheduler.queue.environment import Place, Position, QueueContents, QueueEnvironment, QueueProfile
 from schedlab.scheduler.queue.flusher import Flusher
 from schedlab.scheduler.queue.heap import Heap
 from schedlab.scheduler.queue.hints import HintAnswer, RequeueVerdict, Strategy, ask_hints
@@ -195,6 +195,7 @@ class SchedulingQueue:
             queued.timestamp_ns = self._clock.now_ns()
             queued.backoff_expiration_ns = None
             queued.was_flushed = False
+            queued.skipped = None
             strategy, cause = self._judge_attempt(queued)
             self._requeue(queued, strategy, cause)
         self.done(queued.pod.uid)
@@ -284,6 +285,8 @@ class SchedulingQueue:
             strategy, answers = ask_hints(hints, queued, old, new, exhaustive=self.on_verdict is not None)
         if self.on_verdict is not None:
             self.on_verdict(RequeueVerdict(queued.pod, event, strategy, answers))
+        if answers and strategy is Strategy.SKIP and self._env.observer is not None:
+            queued.note_skipped(event_label(event), self._clock.now_ns(), answers)
         return strategy, answers
 
     # --- Moves ---
@@ -421,6 +424,30 @@ class SchedulingQueue:
     def find(self, key: str) -> QueuedPodInfo | None:
         """Return the pod of that namespace/name, unless it is in flight or unknown."""
         return self._active.get(key) or self._unschedulable.get(key) or self._backing_off.get(key)
+
+    def position(self, key: str) -> Position | None:
+        """Return where a pod waits and until when at most, None when it does not; pods in flight are not waiting."""
+        queued = self.find(key)
+        if queued is None:
+            return None
+        if key in self._active:
+            return Position(queued, "active", 0, 0)
+        if key in self._backing_off:
+            return Position(queued, "backoff" if queued.rejectors else "errorBackoff", self._backoff_end(queued), 0)
+        if queued.gated:
+            return Position(queued, "gated", 0, 0)
+        flush_ns = queued.timestamp_ns + self._env.settings.max_in_unschedulable_ns
+        return Position(queued, "unschedulable", self._backoff_end(queued), flush_ns)
+
+    def _backoff_end(self, queued: QueuedPodInfo) -> int:
+        # Asked of a copy: the answer is kept in the pod, and looking must change nothing.
+        return self._backoff.expiration_ns(queued.copy())
+
+    def wakers(self, queued: QueuedPodInfo) -> tuple[tuple[str, tuple[ClusterEvent, ...]], ...]:
+        """Return the plugins that keep a pod waiting, and the events they want to hear of."""
+        plugins = sorted({*queued.rejectors, *([queued.gating_plugin] if queued.gated else ())})
+        hints = self._profile(queued).hints
+        return tuple((plugin, hints.registered_by(plugin)) for plugin in plugins)
 
     def _find_pod(self, key: str) -> PodInfo | None:
         queued = self.find(key)

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from schedlab.scheduler.framework.explanations import Formula
+from schedlab.scheduler.framework.types import MAX_NODE_SCORE
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -35,3 +38,13 @@ def default_normalize_score(score_max: int, scores: NDArray[np.int64], *, revers
     scores[:] = divide_each(scores * score_max, highest)
     if reverse:
         np.subtract(score_max, scores, out=scores)
+
+
+def explain_default_normalize(raw: NDArray[np.int64], at: int, *, reverse: bool = False) -> Formula:
+    """Return how `default_normalize_score` turns raw[at] of raw: int64[F], with a maximum of 100, into what it does."""
+    highest, score = int(raw.max(initial=0)), int(raw[at])
+    inputs = {"raw": score, "highest": highest}
+    if highest == 0:
+        return Formula(str(MAX_NODE_SCORE if reverse else score), inputs)
+    share = f"{MAX_NODE_SCORE} * {score} // {highest}"
+    return Formula(f"{MAX_NODE_SCORE} - {share}" if reverse else share, inputs)

@@ -17,7 +17,7 @@ import numpy as np
 
 from schedlab.scheduler.framework.interface import NominatingInfo, PostFilterResult, Victims, Work
 from schedlab.scheduler.framework.preemption.budgets import Budget
-from schedlab.scheduler.framework.preemption.candidates import best_candidates
+from schedlab.scheduler.framework.preemption.candidates import best_candidates, merit
 from schedlab.scheduler.framework.preemption.dry_run import DryRun, Preemptor, collect
 from schedlab.scheduler.framework.preemption.dry_run_nodes import dry_run_nodes
 from schedlab.scheduler.framework.preemption.executor import DISRUPTION_TARGET, PODS, PREEMPTION_BY_SCHEDULER, Executor
@@ -114,7 +114,7 @@ class Evaluator:
         preemptor = Preemptor(pod, state, budgets, handle.clock.now_ns())
         run = collect(nodes, wanted, lambda some: dry_run_nodes(handle, preemptor, some))
         if handle.observed:
-            state.write(PREEMPTION_RECORD, _record(run, nodes, wanted))
+            state.write(PREEMPTION_RECORD, _record(run, nodes, wanted, preemptor.now_ns))
         return run
 
     def _wanted(self, nodes: int) -> int:
@@ -164,10 +164,12 @@ class Evaluator:
         return PostFilterResult(NominatingInfo(node)), None, work
 
 
-def _record(run: DryRun, nodes: Sequence[NodeInfo], wanted: int) -> PreemptionRecord:
+def _record(run: DryRun, nodes: Sequence[NodeInfo], wanted: int, now_ns: int) -> PreemptionRecord:
     """Return what an observer wants to know; the order of nodes when not all had to be tried."""
     candidates = [
-        CandidateRecord(name, tuple(pod.key for pod in victims.pods), victims.pdb_violations)
+        CandidateRecord(
+            name, tuple(pod.key for pod in victims.pods), victims.pdb_violations, tuple(merit(victims, now_ns))
+        )
         for name, victims in run.candidates.items()
     ]
     order = tuple(node.name for node in nodes) if len(nodes) > wanted else ()

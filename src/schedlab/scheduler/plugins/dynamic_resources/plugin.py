@@ -18,18 +18,24 @@ from schedlab.kernel.clock import SECOND_NS
 from schedlab.scheduler.dra.allocator import Allocator, AllocatorFeatures, NodeAllocationError
 from schedlab.scheduler.dra.types import AllocationError
 from schedlab.scheduler.framework.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
-from schedlab.scheduler.framework.helpers.normalize import default_normalize_score
+from schedlab.scheduler.framework.explanations import Fact, Formula
+from schedlab.scheduler.framework.helpers.normalize import default_normalize_score, explain_default_normalize
 from schedlab.scheduler.framework.interface import PluginEntry, PostFilterResult, PreFilterResult, Work
 from schedlab.scheduler.framework.status import SKIP, Status, error, unresolvable, unschedulable
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
-from schedlab.scheduler.plugins.dynamic_resources import conditions, extended
+from schedlab.scheduler.plugins.dynamic_resources import conditions, explaining, extended
 from schedlab.scheduler.plugins.dynamic_resources.binding import ClaimBinder, Step
 from schedlab.scheduler.plugins.dynamic_resources.conditions import BindingConditionError
 from schedlab.scheduler.plugins.dynamic_resources.hints import ClaimHints
 from schedlab.scheduler.plugins.dynamic_resources.podclaims import ClaimNotReadyError, pod_claims
 from schedlab.scheduler.plugins.dynamic_resources.releasing import ClaimReleaser
 from schedlab.scheduler.plugins.dynamic_resources.reserving import reserve
-from schedlab.scheduler.plugins.dynamic_resources.scoring import ScoreError, score_of
+from schedlab.scheduler.plugins.dynamic_resources.scoring import (
+    ALTERNATIVES_MAX,
+    ScoreError,
+    ranks_of,
+    score_of,
+)
 from schedlab.scheduler.plugins.dynamic_resources.state import STATE_KEY, ClaimStore, NodeAllocation, PodClaim, State
 
 if TYPE_CHECKING:
@@ -294,6 +300,28 @@ class DynamicResources:
     ) -> Status | None:
         default_normalize_score(MAX_NODE_SCORE, scores)
         return None
+
+    # --- Explaining ---
+
+    def explain_filter(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Sequence[Fact]:
+        own: State | None = state.find(STATE_KEY)
+        if own is None or not len(own.claims):
+            return ()
+        return explaining.explain_filter(own, self._devices, node, self.filter(state, pod, node))
+
+    def explain_score(self, state: CycleState, _pod: PodInfo, node: NodeInfo) -> Formula:
+        own: State | None = state.find(STATE_KEY)
+        found = None if own is None else own.node_allocations.get(node.name)
+        if own is None or found is None or not self._features.prioritized_list:
+            return Formula("0")
+        ranks = ranks_of(own.claims, found)
+        expression = " + ".join(f"({ALTERNATIVES_MAX} - {rank})" for rank in ranks)
+        return Formula(expression or "0", {"alternatives": ranks})
+
+    def explain_normalized(
+        self, _state: CycleState, _pod: PodInfo, _rows: NDArray[np.int64], raw: NDArray[np.int64], at: int
+    ) -> Formula:
+        return explain_default_normalize(raw, at)
 
     # --- Binding ---
 

@@ -20,8 +20,13 @@ class ScoreError(Exception):
 
 def score_of(claims: ClaimStore, found: NodeAllocation) -> int:
     """Return the worth of what was found, or is allocated already."""
+    return sum(ALTERNATIVES_MAX - rank for rank in ranks_of(claims, found))
+
+
+def ranks_of(claims: ClaimStore, found: NodeAllocation) -> list[int]:
+    """Return which of its alternatives each request with some gets, from 0."""
     results = iter(found.results)
-    score = 0
+    ranks: list[int] = []
     for claim in claims:
         allocation = claim.view.status.allocation or next(results, None)
         if allocation is None:
@@ -30,9 +35,6 @@ def score_of(claims: ClaimStore, found: NodeAllocation) -> int:
         chosen = {result.request for result in allocation.devices.results if result.request.count("/") == 1}
         for request in claim.view.spec.devices.requests:
             if request.exactly is None:
-                score += sum(
-                    ALTERNATIVES_MAX - rank
-                    for rank, each in enumerate(request.first_available)
-                    if f"{request.name}/{each.name}" in chosen
-                )
-    return score
+                alternatives = enumerate(request.first_available)
+                ranks += [rank for rank, each in alternatives if f"{request.name}/{each.name}" in chosen]
+    return ranks

@@ -17,12 +17,13 @@ from schedlab.scheduler.framework.events import (
     EventResource,
     QueueingHint,
 )
+from schedlab.scheduler.framework.explanations import Fact, Formula
 from schedlab.scheduler.framework.helpers.signers import LABELS
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.framework.pod_index import PodIndex
 from schedlab.scheduler.framework.status import SKIP, NodeStatuses, Status, error, unresolvable, unschedulable
 from schedlab.scheduler.framework.types import AffinityTerm, PodInfo
-from schedlab.scheduler.plugins.inter_pod_affinity import filtering, scoring
+from schedlab.scheduler.plugins.inter_pod_affinity import explaining, filtering, scoring
 from schedlab.scheduler.plugins.inter_pod_affinity.terms import TermIndex, matches_all
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class InterPodAffinity:
     name: Final = NAME
 
     def __init__(self, args: InterPodAffinityArgs, handle: Handle) -> None:
+        self._handle = handle
         self._hard_affinity_weight = args.hard_pod_affinity_weight or 0
         self._ignores_preferred_terms_of_others = args.ignore_preferred_terms_of_existing_pods
         self._namespaces = handle.listers.lister("namespaces")
@@ -135,6 +137,11 @@ class InterPodAffinity:
         own: filtering.FilterState | None = state.find(_FILTER_STATE)
         return _NO_FILTER_STATE if own is None else filtering.filter_node(own, node)
 
+    def explain_filter(self, state: CycleState, _pod: PodInfo, node: NodeInfo) -> Sequence[Fact]:
+        """See explaining.explain_filter."""
+        own: filtering.FilterState | None = state.find(_FILTER_STATE)
+        return () if own is None else explaining.explain_filter(own, self._handle.table, node)
+
     def filter_nodes(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice) -> NodeStatuses:
         """See filtering.filter_rows."""
         size = len(range(*rows.indices(len(table))))
@@ -167,6 +174,17 @@ class InterPodAffinity:
         """See scoring.score_rows."""
         own: scoring.ScoreState | None = state.find(_SCORE_STATE)
         return _NO_SCORE_STATE if own is None else scoring.score_rows(own, rows)
+
+    def explain_score(self, _state: CycleState, pod: PodInfo, node: NodeInfo) -> Formula:
+        """See explaining.explain_score."""
+        parts = scoring.contributions(self._handle.table, pod, self._namespaces, self._hard_affinity_weight)
+        return explaining.explain_score(parts, node)
+
+    def explain_normalized(
+        self, _state: CycleState, _pod: PodInfo, _rows: NDArray[np.int64], raw: NDArray[np.int64], at: int
+    ) -> Formula:
+        """See explaining.explain_normalized."""
+        return explaining.explain_normalized(raw, at)
 
     def normalize_score(
         self, state: CycleState, pod: PodInfo, rows: NDArray[np.int64], scores: NDArray[np.int64]

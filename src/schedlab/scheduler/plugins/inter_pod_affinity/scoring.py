@@ -5,18 +5,26 @@ Mirrors: pkg/scheduler/framework/plugins/interpodaffinity/scoring.go (v1.36).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from schedlab.scheduler.framework.pod_index import PodIndex, PodQuery, sums_by_value
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
-from schedlab.scheduler.plugins.inter_pod_affinity.terms import TermIndex, TermKind, look_up, namespace_labels
+from schedlab.scheduler.plugins.inter_pod_affinity.terms import (
+    PlacedTerm,
+    TermIndex,
+    TermKind,
+    look_up,
+    namespace_labels,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from schedlab.apimachinery.selectors import Selector
     from schedlab.client.listers import Lister
     from schedlab.scheduler.framework.node_table import LabelColumn, NodeTable
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
@@ -47,20 +55,45 @@ class ScoreState:
         found.weights[:] += weight * sums
 
 
-def make_state(table: NodeTable, pod: PodInfo, namespaces: Lister, hard_affinity_weight: int) -> ScoreState:
-    """Weigh what the preferred terms speak of, in both directions; required affinity of pods on nodes counts too."""
-    state = ScoreState()
+class Contribution(NamedTuple):
+    """What one term adds: its weight for each of per_node: int32[N] pods in a domain; `selector` says which pods."""
+
+    whose: str
+    selector: Selector
+    label: LabelColumn
+    per_node: NDArray[np.int32]
+    weight: int
+
+
+def contributions(
+    table: NodeTable, pod: PodInfo, namespaces: Lister, hard_affinity_weight: int
+) -> Iterator[Contribution]:
+    """Go through what the preferred terms speak of, in both directions; required affinity of pods on nodes counts too."""
     index = PodIndex.of(table)
     for own_terms, sign in ((pod.preferred_affinity_terms, 1), (pod.preferred_anti_affinity_terms, -1)):
         for term in look_up(own_terms, namespaces):
-            state.add(table.label(term.topology_key), index.per_node(PodQuery((term.pods,))), sign * term.weight)
+            per_node = index.per_node(PodQuery((term.pods,)))
+            label = table.label(term.topology_key)
+            yield Contribution("the pod", term.pods.selector, label, per_node, sign * term.weight)
     terms = TermIndex.of(table)
     labels = namespace_labels(pod.namespace, namespaces)
     for placed in terms.matching(TermKind.REQUIRED, pod, labels) if hard_affinity_weight > 0 else ():
-        state.add(table.label(placed.term.topology_key), terms.per_node(placed), hard_affinity_weight)
+        yield _of_placed(table, terms, placed, hard_affinity_weight)
     for kind, sign in ((TermKind.PREFERRED, 1), (TermKind.PREFERRED_ANTI, -1)):
         for placed in terms.matching(kind, pod, labels):
-            state.add(table.label(placed.term.topology_key), terms.per_node(placed), sign * placed.term.weight)
+            yield _of_placed(table, terms, placed, sign * placed.term.weight)
+
+
+def _of_placed(table: NodeTable, terms: TermIndex, placed: PlacedTerm, weight: int) -> Contribution:
+    label = table.label(placed.term.topology_key)
+    return Contribution(f"pods with {placed.kind.value}", placed.term.selector, label, terms.per_node(placed), weight)
+
+
+def make_state(table: NodeTable, pod: PodInfo, namespaces: Lister, hard_affinity_weight: int) -> ScoreState:
+    """Add up what all terms contribute."""
+    state = ScoreState()
+    for each in contributions(table, pod, namespaces, hard_affinity_weight):
+        state.add(each.label, each.per_node, each.weight)
     return state
 
 

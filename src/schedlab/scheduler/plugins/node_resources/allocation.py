@@ -129,6 +129,28 @@ def amount_of(resource: Resource, name: str) -> int:
     return resource.scalar.get(name, 0)
 
 
+def weighted_sum(parts: Iterable[tuple[str, int]]) -> str:
+    """Return the sum of expressions times weights, as arithmetic."""
+    return " + ".join(f"({expression}) * {weight}" for expression, weight in parts)
+
+
+def weighted_mean(parts: Iterable[tuple[str, int]]) -> str:
+    """Return the mean of expressions by weight, rounded down, as arithmetic; 0 of none."""
+    parts = tuple(parts)
+    total = sum(weight for _, weight in parts)
+    return f"({weighted_sum(parts)}) // {total}" if total else "0"
+
+
+def explained_amounts(names: Sequence[str], requests: Sequence[int], amounts: Amounts) -> dict[str, dict[str, int]]:
+    """Return what a score starts from by resource, cpu in milli: upstream logs the same numbers."""
+    rows = zip(names, requests, amounts.allocated, amounts.requested, amounts.allocatable, strict=True)
+    return {
+        name: {"pod": pod, "allocated": allocated, "requested": requested, "allocatable": allocatable}
+        for name, pod, allocated, requested, allocatable in rows
+        if allocatable
+    }
+
+
 def weighted_sums(
     scores: NDArray[np.int64], counted: NDArray[np.bool_], weights: Sequence[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64] | int]:

@@ -16,10 +16,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from schedlab.api.rules.requests import RequestRules
+from schedlab.scheduler.framework.explanations import Formula
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.framework.status import SKIP, Status
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
-from schedlab.scheduler.plugins.node_resources.allocation import ScoredResources, weighted_resources
+from schedlab.scheduler.plugins.node_resources.allocation import (
+    ScoredResources,
+    explained_amounts,
+    weighted_resources,
+)
 from schedlab.scheduler.plugins.node_resources.requests import PendingRequests
 
 if TYPE_CHECKING:
@@ -78,6 +83,16 @@ class NodeResourcesBalancedAllocation:
         scores: NDArray[np.int64] = _HALF + (_HALF + with_pod - without) // 2
         return scores
 
+    def explain_score(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Formula:
+        requests = self._requests(state, pod)
+        if not any(requests):
+            return Formula("0")
+        amounts = self._resources.on_node(node, requests)
+        with_pod = _balance_expression(amounts.requested, amounts.allocatable)
+        without = _balance_expression(amounts.allocated, amounts.allocatable)
+        inputs = {"resources": explained_amounts(self._resources.names, requests, amounts)}
+        return Formula(f"{_HALF} + ({_HALF} + {with_pod} - {without}) // 2", inputs)
+
     def is_row_local(self, _pod: PodInfo) -> bool:
         return True
 
@@ -101,6 +116,20 @@ def _balance(taken: Sequence[int], allocatable: Sequence[int]) -> int:
         mean = _sum(fractions) / len(fractions)
         deviation = math.sqrt(_sum([(fraction - mean) * (fraction - mean) for fraction in fractions]) / len(fractions))
     return int((1 - deviation) * MAX_NODE_SCORE)
+
+
+def _balance_expression(taken: Sequence[int], allocatable: Sequence[int]) -> str:
+    """Return `_balance` as arithmetic."""
+    fractions = [f"min({amount} / {there}, 1)" for amount, there in zip(taken, allocatable, strict=True) if there]
+    if len(fractions) < 2:
+        return str(MAX_NODE_SCORE)
+    if len(fractions) == 2:
+        deviation = f"abs(({fractions[0]} - {fractions[1]}) / 2)"
+    else:
+        mean = f"(({' + '.join(fractions)}) / {len(fractions)})"
+        squares = " + ".join(f"({fraction} - {mean}) * ({fraction} - {mean})" for fraction in fractions)
+        deviation = f"sqrt(({squares}) / {len(fractions)})"
+    return f"trunc((1 - {deviation}) * {MAX_NODE_SCORE})"
 
 
 def _sum(numbers: Sequence[float]) -> float:

@@ -22,13 +22,15 @@ from schedlab.scheduler.framework.events import (
     EventResource,
     QueueingHint,
 )
+from schedlab.scheduler.framework.explanations import Fact, Formula, amount_text
 from schedlab.scheduler.framework.interface import PluginEntry, PreFilterResult
 from schedlab.scheduler.framework.status import REASONS, Code, NodeStatuses, Status, error
-from schedlab.scheduler.framework.types import NodeInfo
+from schedlab.scheduler.framework.types import PODS, NodeInfo
 from schedlab.scheduler.plugins.node_resources.allocation import (
     DEFAULT_RESOURCES,
     ScoredResources,
     amount_of,
+    explained_amounts,
     weighted_resources,
 )
 from schedlab.scheduler.plugins.node_resources.least_allocated import LeastAllocated
@@ -74,6 +76,9 @@ class Strategy(Protocol):
 
     def score_nodes(self, amounts: NodeAmounts) -> NDArray[np.int64]:
         """Return the same for F nodes."""
+
+    def expression(self, amounts: Amounts) -> str:
+        """Return `score` as arithmetic."""
 
 
 class DeviceClassSpec(Protocol):
@@ -156,6 +161,35 @@ class NodeResourcesFit:
     ) -> NDArray[np.int64]:
         amounts = self._resources.on_nodes(table, rows, self._scored_requests(state, pod))
         return self._strategy.score_nodes(amounts)
+
+    def explain_filter(self, state: CycleState, _pod: PodInfo, node: NodeInfo) -> Sequence[Fact]:
+        most, there = node.allocatable.allowed_pod_number, len(node.pods)
+        text = f"{there} of {most} pods are there" + ("" if there < most else ", none may be added")
+        facts = [Fact(text, {"resource": PODS, "allocatable": most, "requested": there}, there < most)]
+        requests: Requests = state.find(_PRE_FILTER_KEY) or ()
+        return facts + [self._explain_amount(name, amount, node) for name, amount in requests]
+
+    def _explain_amount(self, name: str, amount: int, node: NodeInfo) -> Fact:
+        allocatable, requested = amount_of(node.allocatable, name), amount_of(node.requested, name)
+        if allocatable == 0 and self._pending.is_for_devices(name):
+            text = f"needs {name} {amount_text(name, amount)}, which devices stand for"
+            return Fact(text, {"resource": name, "needs": amount_text(name, amount)}, fits=True)
+        amounts = {"needs": amount, "free": allocatable - requested, "allocatable": allocatable, "requested": requested}
+        words = {what: amount_text(name, number) for what, number in amounts.items()}
+        text = "needs {0} {needs}, free {free} (allocatable {allocatable}, requested {requested})".format(name, **words)
+        if amount > allocatable:
+            text += "; even an empty node has too little"
+        return Fact(text, {"resource": name, **words}, amount <= allocatable - requested)
+
+    def explain_score(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Formula:
+        requests = self._scored_requests(state, pod)
+        amounts = self._resources.on_node(node, requests)
+        inputs = {
+            "strategy": type(self._strategy).__name__,
+            "weights": dict(zip(self._resources.names, self._resources.weights, strict=True)),
+            "resources": explained_amounts(self._resources.names, requests, amounts),
+        }
+        return Formula(self._strategy.expression(amounts), inputs)
 
     def is_row_local(self, pod: PodInfo) -> bool:
         # Whether devices stand behind an extended resource does not depend on the node.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
-from schedlab.scheduler.plugins.node_resources.allocation import weighted_sums
+from schedlab.scheduler.plugins.node_resources.allocation import weighted_mean, weighted_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +33,14 @@ class LeastAllocated:
                 total += free * MAX_NODE_SCORE // capacity * weight
                 weight_sum += weight
         return total // weight_sum if weight_sum else 0
+
+    def expression(self, amounts: Amounts) -> str:
+        """Return `score` as arithmetic."""
+        return weighted_mean(
+            (f"max({capacity} - {requested}, 0) * {MAX_NODE_SCORE} // {capacity}", weight)
+            for requested, capacity, weight in zip(amounts.requested, amounts.allocatable, self._weights, strict=True)
+            if capacity
+        )
 
     def score_nodes(self, amounts: NodeAmounts) -> NDArray[np.int64]:
         scores = least_scores(amounts.requested, amounts.allocatable)

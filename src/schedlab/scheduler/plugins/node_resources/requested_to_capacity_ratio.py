@@ -18,7 +18,7 @@ from schedlab.scheduler.framework.helpers.shape_score import (
     broken_linear_table,
 )
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
-from schedlab.scheduler.plugins.node_resources.allocation import weighted_sums
+from schedlab.scheduler.plugins.node_resources.allocation import weighted_sum, weighted_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,6 +50,16 @@ class RequestedToCapacityRatio:
                     total += score * weight
                     weight_sum += weight
         return (2 * total + weight_sum) // (2 * weight_sum) if weight_sum else 0
+
+    def expression(self, amounts: Amounts) -> str:
+        """Return `score` as arithmetic; the shape's lines are read off, not written out."""
+        parts = []
+        for requested, capacity, weight in zip(amounts.requested, amounts.allocatable, self._weights, strict=True):
+            if capacity:
+                score = broken_linear(self._shape, min(requested, capacity) * UTILIZATION_MAX // capacity)
+                if score > 0:
+                    parts.append((str(score), weight))
+        return f"round(({weighted_sum(parts)}) / {sum(weight for _, weight in parts)})" if parts else "0"
 
     def score_nodes(self, amounts: NodeAmounts) -> NDArray[np.int64]:
         scores = self._table[utilizations(amounts.requested, amounts.allocatable)]

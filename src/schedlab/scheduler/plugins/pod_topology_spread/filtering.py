@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from schedlab.api.rules.node_affinity import RequiredNodeAffinity, required_node_affinity
+from schedlab.scheduler.framework.explanations import Fact
 from schedlab.scheduler.framework.node_masks import affinity_mask, untolerated_mask
 from schedlab.scheduler.framework.pod_index import PodIndex, PodQuery, PodTerm, sums_by_value
 from schedlab.scheduler.framework.status import NodeStatuses, Status, unresolvable, unschedulable
@@ -160,6 +161,45 @@ def filter_node(state: FilterState, info: NodeInfo) -> Status | None:
         if count + domains.self_match - domains.minimum() > constraint.max_skew:
             return _SKEWED
     return None
+
+
+def explain_node(state: FilterState, info: NodeInfo) -> list[Fact]:
+    """Return what `filter_node` looks at, of every constraint."""
+    return [_explain_domain(domains, info) for domains in state.domains]
+
+
+def _explain_domain(domains: Domains, info: NodeInfo) -> Fact:
+    constraint = domains.constraint
+    key, value = constraint.topology_key, info.node.metadata.labels.get(constraint.topology_key)
+    minimum = domains.minimum()
+    places = np.flatnonzero(domains.counted)
+    names = domains.label.values.values()
+    counts = {str(names[place]): int(domains.counts[place]) for place in places.tolist() if place < len(names)}
+    values = {
+        "topologyKey": key,
+        "maxSkew": constraint.max_skew,
+        "selector": str(constraint.selector),
+        "domains": counts,
+        "minimum": minimum,
+    }
+    if value is None:
+        return Fact(f"the node has no label {key}", values, fits=False)
+    count = int(domains.counts[domains.label.values.find(value)])
+    after = count + domains.self_match
+    skew = after - minimum
+    fits = skew <= constraint.max_skew
+    fewest = next((name for name, number in counts.items() if number == minimum), "")
+    least = f"the fewest are {minimum} in {fewest}" if fewest else f"the fewest are {minimum}"
+    if len(counts) < constraint.min_domains:
+        least = (
+            f"the fewest count as 0 because there are {len(counts)} domains and minDomains is {constraint.min_domains}"
+        )
+        values["minDomains"] = constraint.min_domains
+    text = (
+        f"{key}={value} has {count} matching pods and would have {after}, {least}: "
+        f"skew {skew} {'is within' if fits else 'exceeds'} maxSkew {constraint.max_skew}"
+    )
+    return Fact(text, {**values, "domain": value, "count": count, "countWithPod": after, "skew": skew}, fits)
 
 
 def filter_rows(state: FilterState, rows: slice, size: int) -> NodeStatuses:

@@ -18,6 +18,7 @@ from schedlab.scheduler.framework.events import (
     EventResource,
     QueueingHint,
 )
+from schedlab.scheduler.framework.explanations import Fact, Formula
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.framework.pod_index import PodIndex
 from schedlab.scheduler.framework.status import SKIP, NodeStatuses, Status, error, unschedulable
@@ -162,6 +163,11 @@ class PodTopologySpread:
         own: filtering.FilterState | None = state.find(_FILTER_STATE)
         return _NO_FILTER_STATE if own is None else filtering.filter_node(own, node)
 
+    def explain_filter(self, state: CycleState, _pod: PodInfo, node: NodeInfo) -> Sequence[Fact]:
+        """See filtering.explain_node."""
+        own: filtering.FilterState | None = state.find(_FILTER_STATE)
+        return () if own is None else filtering.explain_node(own, node)
+
     def filter_nodes(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice) -> NodeStatuses:
         """See filtering.filter_rows."""
         size = len(range(*rows.indices(len(table))))
@@ -201,6 +207,18 @@ class PodTopologySpread:
         """See scoring.score_rows."""
         own: scoring.ScoreState | None = state.find(_SCORE_STATE)
         return _NO_SCORE_STATE if own is None else scoring.score_rows(own, rows)
+
+    def explain_score(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Formula:
+        """See scoring.explain_score."""
+        own: scoring.ScoreState | None = state.find(_SCORE_STATE)
+        return Formula("0") if own is None else scoring.explain_score(own, pod, node)
+
+    def explain_normalized(
+        self, state: CycleState, _pod: PodInfo, rows: NDArray[np.int64], raw: NDArray[np.int64], at: int
+    ) -> Formula:
+        """See scoring.explain_normalized."""
+        own: scoring.ScoreState | None = state.find(_SCORE_STATE)
+        return Formula("0") if own is None else scoring.explain_normalized(own, rows, raw, at)
 
     def normalize_score(
         self, state: CycleState, pod: PodInfo, rows: NDArray[np.int64], scores: NDArray[np.int64]

@@ -14,6 +14,7 @@ import numpy as np
 from schedlab.api.rules.node_affinity import required_node_affinity
 from schedlab.api.rules.topology import HOSTNAME
 from schedlab.kernel.logarithm import natural_logarithm
+from schedlab.scheduler.framework.explanations import Formula
 from schedlab.scheduler.framework.pod_index import sums_by_value
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
 from schedlab.scheduler.plugins.pod_topology_spread.filtering import NodeRules, all_keys_mask, matching_pods
@@ -34,13 +35,15 @@ _INT64_MAX: Final = 2**63 - 1
 class DomainScores:
     """The domains of one constraint; of the host name each node is one.
 
-    weight: what a pod counts; more where there are more domains, lest the pods of many small ones be watered down.
+    size: how many domains there are to choose from. weight: what a pod counts; more where there are more domains, lest
+    the pods of many small ones be watered down.
     per_node: int32[N] matching pods. by_value: int64[V + 1] their sums by value of `label`; None for the host
     name.
     """
 
     constraint: Constraint
     label: LabelColumn
+    size: int
     weight: float
     per_node: NDArray[np.int32]
     by_value: NDArray[np.int64] | None
@@ -77,7 +80,7 @@ def make_state(
         if constraint.topology_key != HOSTNAME:
             by_value = _sums(label, per_node, with_keys & rules.counted(constraint))
             size = _domain_number(label, scored)
-        domains.append(DomainScores(constraint, label, natural_logarithm(size + 2), per_node, by_value))
+        domains.append(DomainScores(constraint, label, size, natural_logarithm(size + 2), per_node, by_value))
     return ScoreState(tuple(domains), ignored)
 
 
@@ -126,6 +129,34 @@ def _count_on_node(namespace: str, constraint: Constraint, info: NodeInfo) -> in
     )
 
 
+def explain_score(state: ScoreState, pod: PodInfo, info: NodeInfo) -> Formula:
+    """Return `score_node` as arithmetic."""
+    if state.ignored[info.row]:
+        return Formula("0", {"ignored": "the node lacks a topology key"})
+    parts, inputs = [], []
+    for domains in state.domains:
+        constraint = domains.constraint
+        value = info.node.metadata.labels.get(constraint.topology_key)
+        if value is None:
+            continue
+        if domains.by_value is None:
+            count = _count_on_node(pod.namespace, constraint, info)
+        else:
+            count = int(domains.by_value[domains.label.values.find(value)])
+        parts.append(f"{count} * log({domains.size} + 2) + {constraint.max_skew - 1}")
+        inputs.append(
+            {
+                "topologyKey": constraint.topology_key,
+                "domain": value,
+                "count": count,
+                "domains": domains.size,
+                "maxSkew": constraint.max_skew,
+            }
+        )
+    expression = f"round({' + '.join(f'({part})' for part in parts)})" if parts else "0"
+    return Formula(expression, {"constraints": inputs})
+
+
 def score_rows(state: ScoreState, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return `score_node` of rows: int64[F]."""
     scores = np.zeros(len(rows), np.float64)
@@ -141,6 +172,19 @@ def _round(scores: NDArray[np.float64]) -> NDArray[np.int64]:
     """Round half up, which for scores (never negative) is Go's math.Round; numpy would round half to even."""
     whole = np.floor(scores)
     return whole.astype(np.int64) + (scores - whole >= 0.5)
+
+
+def explain_normalized(state: ScoreState, rows: NDArray[np.int64], raw: NDArray[np.int64], at: int) -> Formula:
+    """Return what `normalize` makes of raw[at] of raw: int64[F] of rows: int64[F], as arithmetic."""
+    ignored = state.ignored[rows]
+    if ignored[at]:
+        return Formula("0", {"ignored": "the node lacks a topology key"})
+    judged = raw[~ignored]
+    highest, lowest = int(judged.max(initial=0)), int(judged.min(initial=_INT64_MAX))
+    inputs = {"raw": int(raw[at]), "highest": highest, "lowest": lowest}
+    if highest == 0:
+        return Formula(str(MAX_NODE_SCORE), inputs)
+    return Formula(f"{MAX_NODE_SCORE} * ({highest} + {lowest} - {int(raw[at])}) // {highest}", inputs)
 
 
 def normalize(state: ScoreState, rows: NDArray[np.int64], scores: NDArray[np.int64]) -> None:

@@ -16,12 +16,13 @@ from schedlab.scheduler.framework.events import (
     ClusterEventWithHint,
     EventResource,
 )
+from schedlab.scheduler.framework.explanations import Fact, Formula
 from schedlab.scheduler.framework.helpers import signers
 from schedlab.scheduler.framework.helpers.shape_score import ShapePoint
 from schedlab.scheduler.framework.interface import PluginEntry, PreFilterResult, Work
 from schedlab.scheduler.framework.status import SKIP, NodeStatuses, Status, error
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
-from schedlab.scheduler.plugins.volume_binding import binding, hints
+from schedlab.scheduler.plugins.volume_binding import binding, explaining, hints
 from schedlab.scheduler.plugins.volume_binding.claims import PodClaims, Storage
 from schedlab.scheduler.plugins.volume_binding.finding import PodVolumes, find_pod_volumes
 from schedlab.scheduler.plugins.volume_binding.finding_nodes import find_on_nodes
@@ -123,6 +124,19 @@ class VolumeBinding:
             return 0, None
         found = find_pod_volumes(self._storage, kept.claims, node.node)
         return (0, None) if isinstance(found, Status) else (score_volumes(self._shape, found), None)
+
+    # --- Explaining ---
+
+    def explain_filter(self, state: CycleState, _pod: PodInfo, node: NodeInfo) -> Sequence[Fact]:
+        kept: _State | None = state.find(_STATE_KEY)
+        return () if kept is None else explaining.explain_filter(self._storage, kept.claims, node.node)
+
+    def explain_score(self, state: CycleState, _pod: PodInfo, node: NodeInfo) -> Formula:
+        kept: _State | None = state.find(_STATE_KEY)
+        if kept is None or not self._scores or not kept.is_filtered:
+            return Formula("0")
+        found = find_pod_volumes(self._storage, kept.claims, node.node)
+        return Formula("0") if isinstance(found, Status) else explaining.explain_score(self._shape, found)
 
     # --- Binding ---
 

@@ -19,14 +19,20 @@ if TYPE_CHECKING:
 
 def score_volumes(shape: Sequence[ShapePoint], volumes: PodVolumes) -> int:
     """Return the mean over the storage classes, rounded half up; only volumes to be made count where none is there."""
-    amounts = _static_amounts(volumes) if volumes.static else _provision_amounts(volumes)
+    amounts = amounts_of(volumes)
     if not amounts:
         return 0
-    total = sum(_score(shape, requested, capacity) for requested, capacity in amounts.values())
+    total = sum(score_amount(shape, requested, capacity) for requested, capacity in amounts.values())
     return (2 * total + len(amounts)) // (2 * len(amounts))
 
 
-def _score(shape: Sequence[ShapePoint], requested: int, capacity: int) -> int:
+def amounts_of(volumes: PodVolumes) -> dict[str, tuple[int, int]]:
+    """Return (requested, capacity) by storage class."""
+    return _static_amounts(volumes) if volumes.static else _provision_amounts(volumes)
+
+
+def score_amount(shape: Sequence[ShapePoint], requested: int, capacity: int) -> int:
+    """Return how good it is to have so much of a capacity taken."""
     is_full = capacity == 0 or requested > capacity
     return broken_linear(shape, UTILIZATION_MAX if is_full else requested * UTILIZATION_MAX // capacity)
 

@@ -1,0 +1,24 @@
+"""Tables of plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the rows as lines, indented, each column as wide as its widest cell."""
+    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
+    return [
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+def abbreviations(names: Sequence[str]) -> dict[str, str]:
+    """Return the capitals of each name, made distinct by a number where two have the same."""
+    used: dict[str, int] = {}
+    out = {}
+    for name in names:
+        letters = "".join(letter for letter in name if letter.isupper()) or name[:3]
+        used[letters] = used.get(letters, 0) + 1
+        out[name] = letters if used[letters] == 1 else f"{letters}{used[letters]}"
+    return out

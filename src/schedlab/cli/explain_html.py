@@ -1,0 +1,118 @@
+"""An explanation as one HTML page that stands alone: no script, nothing loaded from elsewhere.
+
+Names and messages come from objects anybody may have written, so every text is escaped, and the page forbids itself
+scripts and all outside content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from typing import Any, Final
+
+from schedlab.cli.explain_numbers import choice, node_numbers, versus
+from schedlab.cli.explain_waiting import preemption, queue
+
+_STYLE: Final = """
+body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:76rem;padding:0 1rem;color:#1c2024;background:#fff}
+h1{font-size:1.3rem}h2{font-size:1.05rem;margin-top:2rem}
+.answer{font-size:1.1rem}.message{background:#f3f4f6;padding:.6rem .8rem;border-radius:.4rem}
+.scroll{overflow-x:auto}table{border-collapse:collapse}th,td{padding:.2rem .6rem;text-align:left;vertical-align:top}
+th{border-bottom:2px solid #c9ced6}td{border-bottom:1px solid #e4e7ec}
+.no{color:#b3261e;font-weight:600}.ok{color:#1b6e3c}.chosen{background:#e8f3ec}
+pre{background:#f3f4f6;padding:.6rem .8rem;border-radius:.4rem;overflow-x:auto}
+@media(prefers-color-scheme:dark){body{color:#e6e8ea;background:#16181b}.message,pre{background:#23272c}
+th{border-color:#4a5058}td{border-color:#30353b}.no{color:#ff8a80}.ok{color:#7fd6a0}.chosen{background:#1d3a29}}
+"""
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def explain_html(explanation: Mapping[str, Any]) -> str:
+    """Return the page."""
+    title = f"Pod {explanation['pod']}, attempt {explanation['attempt']}"
+    return "\n".join(
+        (
+            "<!doctype html>",
+            '<html lang="en">',
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+            '<meta name="viewport" content="width=device-width">',
+            f"<title>{escape(title)}</title>",
+            f"<style>{_STYLE}</style>",
+            f"<h1>{escape(title)}</h1>",
+            *_body(explanation),
+            "</html>",
+        )
+    )
+
+
+def _body(explanation: Mapping[str, Any]) -> Iterator[str]:
+    yield f"<p>{escape(explanation['time'])}, scheduler {escape(explanation['scheduler'])}</p>"
+    state = explanation.get("state", {}).get("text", "")
+    if state:
+        yield f"<p>{escape(state)}</p>"
+    yield f'<p class="answer">{escape(explanation["answer"])}</p>'
+    if explanation["message"]:
+        yield f'<p class="message">{escape(explanation["message"])}</p>'
+    for warning in explanation.get("warnings", ()):
+        yield f'<p class="no">{escape(warning)}</p>'
+    yield from _section("Filter", _filter_table(explanation))
+    yield from _section("Score", _score_table(explanation))
+    for heading, text in (
+        ("Choice", choice(explanation, wide=True)),
+        ("Comparison", versus(explanation)),
+        ("Preemption", preemption(explanation, wide=True)),
+        ("Queue", queue(explanation, wide=True)),
+    ):
+        if text:
+            yield f"<h2>{heading}</h2><pre>{escape(text)}</pre>"
+    for entry in explanation["nodes"]:
+        if "facts" in entry or any("formula" in score for score in entry.get("scores", {}).values()):
+            text = node_numbers(entry, all_plugins=True)
+            yield f"<details><summary>{escape(entry['node'])}</summary><pre>{escape(text)}</pre></details>"
+
+
+def _section(heading: str, table: Sequence[str]) -> Iterator[str]:
+    if table:
+        yield f'<h2>{heading}</h2><div class="scroll"><table>'
+        yield from table
+        yield "</table></div>"
+
+
+def _filter_table(explanation: Mapping[str, Any]) -> list[str]:
+    nodes = explanation["nodes"]
+    plugins = list(dict.fromkeys(plugin for entry in nodes for plugin in entry["plugins"]))
+    if not plugins:
+        return []
+    rows = [_row("th", ("node", *plugins))]
+    for entry in nodes:
+        cells = []
+        for plugin in plugins:
+            verdict = entry["plugins"].get(plugin)
+            facts = "; ".join(fact["text"] for fact in entry.get("facts", {}).get(plugin, ()) if not fact["fits"])
+            text = "" if verdict is None else "ok" if verdict == "passed" else facts or verdict
+            kind = "" if verdict is None else ' class="ok"' if verdict == "passed" else ' class="no"'
+            cells.append(f"<td{kind}>{escape(text)}</td>")
+        rows.append(_tr(entry, explanation, f"<td>{escape(entry['node'])}</td>{''.join(cells)}"))
+    return rows
+
+
+def _score_table(explanation: Mapping[str, Any]) -> list[str]:
+    scored = sorted((entry for entry in explanation["nodes"] if "scores" in entry), key=lambda entry: -entry["total"])
+    if not scored:
+        return []
+    plugins = list(scored[0]["scores"])
+    rows = [_row("th", ("node", "total", *plugins))]
+    for entry in scored:
+        cells = (entry["node"], entry["total"], *(entry["scores"][plugin]["final"] for plugin in plugins))
+        rows.append(_tr(entry, explanation, "".join(f"<td>{escape(str(cell))}</td>" for cell in cells)))
+    return rows
+
+
+def _tr(entry: Mapping[str, Any], explanation: Mapping[str, Any], cells: str) -> str:
+    chosen = ' class="chosen"' if entry["node"] == explanation["selected"] else ""
+    return f"<tr{chosen}>{cells}</tr>"
+
+
+def _row(tag: str, cells: Iterable[object]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"

@@ -1,0 +1,88 @@
+"""The cluster and namespace that kubectl would use now: the current context of its configuration.
+
+Mirrors: the loading rules of client-go's clientcmd (files of $KUBECONFIG, else ~/.kube/config; the first file that sets
+something wins), as far as cluster, server and namespace go.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from schedlab.cluster.home import Home, state_root
+from schedlab.kernel.errors import SchedlabError
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Address of an API server, and the namespace that is meant when none is given."""
+
+    server: str
+    namespace: str
+
+
+def current_context() -> Context | None:
+    """Return kubectl's current context; None when there is none or it cannot be read."""
+    chosen = os.environ.get("KUBECONFIG")
+    files = [Path(name) for name in chosen.split(os.pathsep) if name] if chosen else [Path.home() / ".kube" / "config"]
+    contexts: dict[str, dict[str, Any]] = {}
+    servers: dict[str, str] = {}
+    current = ""
+    for file in files:
+        found = _read(file)
+        current = current or str(found.get("current-context") or "")
+        for entry in _named(found, "contexts"):
+            contexts.setdefault(entry["name"], entry.get("context") or {})
+        for entry in _named(found, "clusters"):
+            servers.setdefault(entry["name"], str((entry.get("cluster") or {}).get("server", "")))
+    context = contexts.get(current)
+    if context is None:
+        return None
+    return Context(servers.get(str(context.get("cluster")), ""), str(context.get("namespace") or "default"))
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        found = yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _named(found: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    entries = found.get(key)
+    return (
+        [entry for entry in entries if isinstance(entry, dict) and "name" in entry] if isinstance(entries, list) else []
+    )
+
+
+def resolve(name: str | None, namespace: str | None) -> tuple[Home, str]:
+    """Return the cluster and namespace to ask: those given, else kubectl's when it points at a simulator of ours.
+
+    Without either it is the cluster `default` and its namespace `default`.
+    """
+    context = current_context()
+    if name is not None:
+        home = Home.of(name)
+    else:
+        home = (_home_at(context.server) if context is not None else None) or Home.of("default")
+    if namespace is not None:
+        return home, namespace
+    return home, context.namespace if context is not None and _server_of(home) == context.server else "default"
+
+
+def _home_at(server: str) -> Home | None:
+    root = state_root()
+    folders = sorted(root.iterdir()) if root.is_dir() else []
+    return next((home for home in map(Home, folders) if server and _server_of(home) == server), None)
+
+
+def _server_of(home: Home) -> str:
+    try:
+        return str(home.read_cluster().get("apiserver", ""))
+    except SchedlabError:
+        return ""

@@ -1,0 +1,45 @@
+"""Cases of the data with an explanation of every attempt, taken when the scheduler has just decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+from unittest import mock
+
+from schedlab.decisions.explain import PodQuestion
+from schedlab.decisions.explainer import Explainer
+from schedlab.decisions.log import DecisionLog
+from schedlab.scheduler.framework.record import CycleRecord
+from tests.parity import case as cases
+from tests.parity.families import Case
+from tests.parity.world import Mode, World
+
+Explanation = dict[str, Any]
+_ALL = PodQuestion(detailed=10_000, all_plugins=True)
+
+
+class ExplainingWorld(World):
+    """A world that explains every attempt as soon as it is over; `into` gets the explanations."""
+
+    into: list[Explanation]
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._log = DecisionLog()
+        self._explainer = Explainer(self._log, self.scheduler)
+        self._hear = self.observer.cycle
+        self.observer.cycle = self._explain  # type: ignore[method-assign]  # this one hears of it first
+
+    def _explain(self, record: CycleRecord) -> None:
+        self._log.cycle(record)
+        self.into.append(self._explainer.explain(record.pod.namespace, record.pod.name, _ALL))
+        self._hear(record)
+
+
+def explained(chosen: Iterable[Case]) -> Iterator[tuple[Case, list[Explanation]]]:
+    """Run cases with every filter judging every node; yield each with the explanations of its attempts."""
+    for case in chosen:
+        ExplainingWorld.into = []
+        with mock.patch.object(cases, "World", ExplainingWorld):
+            cases.run_case(case, Mode(full=True))
+        yield case, ExplainingWorld.into

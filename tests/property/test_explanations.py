@@ -1,0 +1,88 @@
+"""What plugins say of their verdicts and scores in numbers comes to the verdicts and scores themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schedlab.scheduler.framework.interface import CycleState
+from schedlab.scheduler.framework.status import Code, Status, code_of
+from schedlab.scheduler.plugins.registry import IN_TREE
+from tests.property.clusters import Bench, Draw, benches
+
+
+def plugins_with(bench: Bench, method: str) -> list[Any]:
+    """Every registered plugin that has the method: a new one is covered the day it is registered."""
+    plugins = [bench.framework.plugin(name) for name in IN_TREE]
+    return [plugin for plugin in plugins if hasattr(plugin, method)]
+
+
+@given(bench=benches())
+def test_every_filter_and_score_is_explained(bench: Bench) -> None:
+    for plugin in plugins_with(bench, "filter"):
+        assert hasattr(plugin, "explain_filter"), plugin.name
+    for plugin in plugins_with(bench, "score"):
+        assert hasattr(plugin, "explain_score"), plugin.name
+        assert hasattr(plugin, "explain_normalized") == hasattr(plugin, "normalize_score"), plugin.name
+
+
+@given(bench=benches(), data=st.data())
+def test_a_node_fits_when_every_fact_does(bench: Bench, data: st.DataObject) -> None:
+    for plugin in plugins_with(bench, "explain_filter"):
+        check_filter(plugin, bench)
+    bench.change(data.draw)
+    for plugin in plugins_with(bench, "explain_filter"):
+        check_filter(plugin, bench)
+
+
+def check_filter(plugin: Any, bench: Bench) -> None:
+    table, state = bench.scheduler.cache.table, CycleState()
+    if hasattr(plugin, "pre_filter") and plugin.pre_filter(state, bench.pod, table)[1] is not None:
+        return
+    for info in table.infos:
+        facts = plugin.explain_filter(state, bench.pod, info)
+
+        verdict = plugin.filter(state, bench.pod, info)
+        assert all(fact.fits for fact in facts) == (code_of(verdict) == Code.SUCCESS), (plugin.name, info.name, facts)
+
+
+@given(bench=benches(), data=st.data())
+def test_formulas_come_to_the_scores(bench: Bench, data: st.DataObject) -> None:
+    for plugin in plugins_with(bench, "explain_score"):
+        check_score(plugin, bench, data.draw)
+    bench.change(data.draw)
+    for plugin in plugins_with(bench, "explain_score"):
+        check_score(plugin, bench, data.draw)
+
+
+def check_score(plugin: Any, bench: Bench, draw: Draw) -> None:
+    table, state, pod = bench.scheduler.cache.table, CycleState(), bench.pod
+    chosen = draw(st.permutations(range(len(table))))[: draw(st.integers(1, len(table)))]
+    rows = np.array(chosen, np.int64)
+    if hasattr(plugin, "pre_filter") and code_of(plugin.pre_filter(state, pod, table)[1]) not in (
+        Code.SUCCESS,
+        Code.SKIP,
+    ):
+        return
+    if hasattr(plugin, "pre_score") and plugin.pre_score(state, pod, table, rows) is not None:
+        return
+    raw = plugin.score_nodes(state, pod, table, rows) if hasattr(plugin, "score_nodes") else scores(plugin, bench, rows)
+    if isinstance(raw, Status):
+        return
+
+    formulas = [plugin.explain_score(state, pod, table.infos[row]) for row in chosen]
+
+    assert [formula.value for formula in formulas] == raw.tolist(), (plugin.name, formulas)
+    if hasattr(plugin, "normalize_score"):
+        steps = [plugin.explain_normalized(state, pod, rows, raw.copy(), at) for at in range(len(rows))]
+        normalized = raw.copy()
+        plugin.normalize_score(state, pod, rows, normalized)
+        assert [step.value for step in steps] == normalized.tolist(), (plugin.name, steps)
+
+
+def scores(plugin: Any, bench: Bench, rows: Any) -> Any:
+    state, table = CycleState(), bench.scheduler.cache.table
+    return np.array([plugin.score(state, bench.pod, table.infos[row])[0] for row in rows], np.int64)
