@@ -29,6 +29,7 @@ class Program:
     """kubectl in a namespace of its own."""
 
     def __init__(self, program: Path, environment: dict[str, str], namespace: str) -> None:
+        self.namespace = namespace
         self._command = (str(program), "-n", namespace)
         self._environment = environment
 

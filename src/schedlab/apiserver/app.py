@@ -40,7 +40,6 @@ from schedlab.apiserver.audit import AuditEvent, AuditLog
 from schedlab.apiserver.authentication import Authenticator, read_impersonation
 from schedlab.apiserver.authorization import Authorizer, MastersFirst
 from schedlab.apiserver.components import COMPONENTS, ComponentHandlers
-from schedlab.apiserver.containers import LogSource
 from schedlab.apiserver.discovery import Discovery
 from schedlab.apiserver.durability import storage_works
 from schedlab.apiserver.endpoints import Endpoints
@@ -62,6 +61,7 @@ from schedlab.apiserver.token_requests import TokenHandlers
 from schedlab.apiserver.warnings import warning_headers
 from schedlab.apiserver.watching import WatchStream
 from schedlab.apiserver.writing import WriteHandlers
+from schedlab.client.node_servers import LogSource, NodeServer
 from schedlab.client.resource_metrics import ResourceMetrics
 from schedlab.kernel.clock import Clock
 from schedlab.registry.custom.resource import CustomResource
@@ -123,6 +123,7 @@ class APIServer:
         *,
         authorizer: Authorizer | None = None,
         logs: LogSource | None = None,
+        nodes: NodeServer | None = None,
         metrics: ResourceMetrics | None = None,
         signing_key: ec.EllipticCurvePrivateKey | None = None,
         audit: AuditLog | None = None,
@@ -137,8 +138,9 @@ class APIServer:
         registry.admit(EscalationCheck(access, self._authorizer).plugin())
         self._reading = ReadHandlers(registry)
         writing = WriteHandlers(registry, self._reading)
+        self._subresources = SubresourceHandlers(registry, logs, nodes)
         self._special: Sequence[_Special] = (
-            SubresourceHandlers(registry, logs),
+            self._subresources,
             ReviewHandlers(self._authenticator, self._authorizer, clock),
             TokenHandlers(registry, accounts, clock),
             ComponentHandlers(registry, self._reading),
@@ -180,7 +182,7 @@ class APIServer:
     def stop(self) -> None:
         """End all watches and report not to be ready; requests in flight are finished."""
         self._stopping = True
-        for stream in tuple(self._reading.streams):
+        for stream in (*self._reading.streams, *self._subresources.streams):
             stream.end()
 
     # --- requests ----------------------------------------------------------------------------------------------------
@@ -316,7 +318,7 @@ class APIServer:
     ) -> None:
         headers += warning_headers(request.warnings)
         headers += self._cross_origin(request)
-        headers.append((b"content-type", b"application/json"))
+        headers.append((b"content-type", stream.content_type))
         self._metrics.watching(request, route, 1)
         stream.on_sent = self._metrics.events_of(route)
         try:

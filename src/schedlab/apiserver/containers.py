@@ -2,14 +2,15 @@
 
 Mirrors: pkg/registry/core/pod/{strategy,rest/log,rest/subresources}.go, ValidatePodLogOptions of
 pkg/apis/core/validation (v1.36)
-Differs: logs come from a source that is given; the containers of simulated nodes write nothing and cannot be entered.
+Differs: logs come from a source that is given, nodes answer through a server that is given; the containers of simulated
+nodes cannot be entered.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from dataclasses import replace
+from typing import Any, Final
 
 from schedlab.api.object import StoredObject
 from schedlab.apimachinery import field
@@ -17,10 +18,13 @@ from schedlab.apimachinery.errors import StatusError, new_bad_request, new_inval
 from schedlab.apimachinery.field import ErrorList
 from schedlab.apimachinery.gvk import GroupKind
 from schedlab.apiserver.answers import TEXT, Answer
+from schedlab.apiserver.logs import Follower, LogQuery, Silence, select, write
 from schedlab.apiserver.options import read_flag, read_integer, read_text
 from schedlab.apiserver.request import Request
 from schedlab.apiserver.request_info import Query
 from schedlab.apiserver.routing import Route
+from schedlab.apiserver.watching import WatchStream
+from schedlab.client.node_servers import LogSource, NodeServer
 from schedlab.registry.registry import Registry
 
 #: Subresources that connect to something that runs.
@@ -29,59 +33,47 @@ _LOG_OPTIONS: Final = GroupKind("", "PodLogOptions")
 _STREAMS: Final = ("All", "Stderr", "Stdout")
 
 
-@dataclass(frozen=True, slots=True)
-class LogQuery:
-    """Which part of a log is wanted."""
-
-    container: str = ""
-    previous: bool = False
-    timestamps: bool = False
-    tail_lines: int | None = None
-    limit_bytes: int | None = None
-    since_seconds: int | None = None
-    since_time: str = ""
-
-
-class LogSource(Protocol):
-    """Knows what containers have written."""
-
-    def read(self, pod: StoredObject, query: LogQuery) -> bytes:
-        """Return a part of the log of one container."""
-
-
-class Silence:
-    """The logs of containers that never run."""
-
-    def read(self, pod: StoredObject, query: LogQuery) -> bytes:  # noqa: ARG002 - protocol
-        """Return nothing."""
-        return b""
-
-
 class ContainerHandlers:
-    """Answers requests for logs and connections."""
+    """Answers requests for logs and connections; `streams` are those that are still being sent."""
 
-    def __init__(self, registry: Registry, logs: LogSource | None = None) -> None:
+    def __init__(self, registry: Registry, logs: LogSource | None = None, nodes: NodeServer | None = None) -> None:
         self._registry = registry
         self._logs: LogSource = Silence() if logs is None else logs
+        self._nodes = nodes
+        self.streams: set[WatchStream] = set()
 
-    async def log(self, route: Route, request: Request) -> Answer:
+    async def log(self, route: Route, request: Request) -> Answer | WatchStream:
         """Answer with a log; a pod that is nowhere has none."""
         info = request.info
         query = _read_log_query(request.query, info.name)
         pod = self._registry.get(route.resource.name, info.name, info.namespace)
-        container = _choose_container(pod, query.container)
+        query = replace(query, container=_choose_container(pod, query.container))
         if not _spec(pod).get("nodeName"):
             return Answer(204, content_type=b"")
-        chosen = LogQuery(
-            container,
-            query.previous,
-            query.timestamps,
-            query.tail_lines,
-            query.limit_bytes,
-            query.since_seconds,
-            query.since_time,
-        )
-        return Answer(200, self._logs.read(pod, chosen), TEXT)
+        if not query.follow:
+            lines = self._logs.lines(pod, query.container, previous=query.previous)
+            text = write(select(lines, query, request.clock.now_ns()), query)
+            return Answer(200, text[: query.limit_bytes], TEXT)
+
+        def read() -> StoredObject:
+            return self._registry.get(route.resource.name, info.name, info.namespace)
+
+        follower = Follower(self._logs, read, query, request.clock, pod.uid)
+        stream = follower.stream
+        stop = stream.on_end
+
+        def ended() -> None:
+            self.streams.discard(stream)
+            stop()
+
+        stream.on_end = ended
+        self.streams.add(stream)
+        try:
+            follower.start(pod)
+        except StatusError:
+            stream.end()
+            raise
+        return stream
 
     async def connect(self, route: Route, request: Request) -> Answer:
         """Refuse a connection with the first reason that kube-apiserver would find, or with ours."""
@@ -89,6 +81,11 @@ class ContainerHandlers:
         if "dryRun" in request.query:
             raise new_bad_request("dryRun is not supported")
         info = request.info
+        if route.resource.name == "nodes" and self._nodes is not None and route.verb == "get":
+            name = info.name.partition(":")[0]
+            self._registry.get("nodes", name)
+            found = self._nodes.answer(name, request.path.partition("/proxy")[2])
+            return Answer(found.status, found.body, found.content_type)
         target = self._registry.get(route.resource.name, info.name, info.namespace)
         if route.resource.name == "pods":
             if route.sub.name in ("attach", "exec"):
@@ -103,6 +100,7 @@ def _read_log_query(query: Query, pod: str) -> LogQuery:
     found = LogQuery(
         container=read_text(query, "container"),
         previous=read_flag(query, "previous"),
+        follow=read_flag(query, "follow"),
         timestamps=read_flag(query, "timestamps"),
         tail_lines=read_integer(query, "tailLines"),
         limit_bytes=read_integer(query, "limitBytes"),

@@ -98,8 +98,9 @@ class ServerMetrics:
         return lambda events: count(entry.group, entry.version, entry.resource, amount=events)
 
     def watching(self, request: Request, route: Route, change: int) -> None:
-        """Note that a watch has begun (+1) or ended (-1)."""
-        self.long_running.add(change, "WATCH", *_what(request, route))
+        """Note that a watch, or a log that is followed, has begun (+1) or ended (-1)."""
+        verb = "CONNECT" if request.info.subresource == "log" else "WATCH"
+        self.long_running.add(change, verb, *_what(request, route))
 
 
 def _verb(request: Request) -> str:

@@ -7,24 +7,26 @@ Mirrors: pkg/registry/core/pod/storage (v1.36). Differs: nothing.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, TypeAlias
 
 from schedlab.api.object import Object
 from schedlab.apimachinery.errors import Status
 from schedlab.apiserver import results
 from schedlab.apiserver.answers import Answer
-from schedlab.apiserver.containers import CONNECTIONS, ContainerHandlers, LogSource
+from schedlab.apiserver.containers import CONNECTIONS, ContainerHandlers
 from schedlab.apiserver.durability import settle
 from schedlab.apiserver.negotiation import body_media_type
 from schedlab.apiserver.options import read_write_options
 from schedlab.apiserver.request import Request
 from schedlab.apiserver.routing import Route
+from schedlab.apiserver.watching import WatchStream
 from schedlab.apiserver.writing import decode_checked, schema_of
+from schedlab.client.node_servers import LogSource, NodeServer
 from schedlab.registry.registry import Registry
 from schedlab.registry.request import WriteOptions
 
-SubresourceHandler: TypeAlias = Callable[[Route, Request], Awaitable[Answer]]
+SubresourceHandler: TypeAlias = Callable[[Route, Request], Awaitable[Answer | WatchStream]]
 #: Takes name, order, namespace and options.
 Order: TypeAlias = Callable[[str, Object, str, WriteOptions], Status]
 
@@ -35,14 +37,19 @@ BINDINGS: Final = "bindings"
 class SubresourceHandlers:
     """Answers requests for subresources that need more than the object itself."""
 
-    def __init__(self, registry: Registry, logs: LogSource | None = None) -> None:
+    def __init__(self, registry: Registry, logs: LogSource | None = None, nodes: NodeServer | None = None) -> None:
         self._registry = registry
-        self._containers = ContainerHandlers(registry, logs)
+        self._containers = ContainerHandlers(registry, logs, nodes)
         self._handlers: dict[tuple[str, str], SubresourceHandler] = {
             ("binding", "create"): self._bind,
             ("eviction", "create"): self._evict,
             ("log", "get"): self._containers.log,
         }
+
+    @property
+    def streams(self) -> Iterable[WatchStream]:
+        """Logs that are still being sent."""
+        return self._containers.streams
 
     def find(self, route: Route) -> SubresourceHandler | None:
         """Return the handler of a subresource, None for those that are parts of their object."""

@@ -104,6 +104,7 @@ class WatchStream:
         self._end_timer: asyncio.TimerHandle | None = None
         self._repeat_timer: asyncio.TimerHandle | None = None
         self._abort_timer: asyncio.TimerHandle | None = None
+        self.content_type = b"application/json"
         #: Runs when the stream takes no more events: it stops the subscription.
         self.on_end: Callable[[], None] = _nothing
         #: Is told how many events each chunk carries.

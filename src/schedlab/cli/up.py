@@ -29,6 +29,7 @@ from schedlab.cli.options import (
 )
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.home import Home
+from schedlab.cluster.image_bandwidth import read_image_bandwidth
 from schedlab.cluster.served import ServedCluster, Serving, loopback_address
 from schedlab.cluster.stage_loading import load_stages
 from schedlab.cluster.storage import Storage
@@ -45,6 +46,7 @@ def up(
     config: Annotated[Path | None, Parameter(help="A KubeSchedulerConfiguration file for the scheduler.")] = None,
     plugins: PluginOptions = NO_PLUGINS,
     stages: StagesOption = (),
+    image_bandwidth: Annotated[str, Parameter(help="Bytes of images a node pulls per second, 50Mi.")] = "unlimited",
     feature_gates: Annotated[str, Parameter(help="Kubernetes feature gates, A=true,B=false.")] = "",
     annotations: Annotated[AnnotationMode, Parameter(help="How much of a result its pod shows.")] = "auto",
     full: Annotated[bool, Parameter(help="Let every filter judge every node, for explanations.")] = True,
@@ -76,6 +78,7 @@ def up(
         plugins=plugins.load_plugins(),
         hooks=plugins.load_hooks(),
         stages=load_stages(stages),
+        image_bandwidth=read_image_bandwidth(image_bandwidth),
         event_ttl_s=read_seconds(event_ttl, "--event-ttl"),
         compaction_interval_s=read_seconds(compaction_interval, "--compaction-interval"),
         history=history,

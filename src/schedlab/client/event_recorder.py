@@ -78,22 +78,27 @@ class _Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """An event on its way, to be created if the one that it counts up is gone."""
+    """An event on its way, to be created if the one that it counts up is gone; `key` is what it is counted under."""
 
+    key: Key
     body: dict[str, Any]
     is_patch: bool
 
 
 class EventStamps:
-    """Times in nanoseconds for names of events; no two are the same."""
+    """Times in nanoseconds for names of events; no two are the same.
 
-    def __init__(self, clock: Clock) -> None:
+    With an offset they differ from those of other components, too, on a clock that stands still while they work.
+    """
+
+    def __init__(self, clock: Clock, offset_ns: int = 0) -> None:
         self._clock = clock
+        self._offset_ns = offset_ns
         self._last_ns = 0
 
     def next_ns(self) -> int:
         """Return the time, or the next free one after it."""
-        self._last_ns = max(self._clock.now_ns(), self._last_ns + 1)
+        self._last_ns = max(self._clock.now_ns() + self._offset_ns, self._last_ns + 1)
         return self._last_ns
 
 
@@ -124,9 +129,19 @@ class EventRecorder:
         return sent
 
     def answered(self, sent: Sent, outcome: Outcome) -> None:
-        """Take the answer to a write; an event that was to be counted up but is gone is made anew."""
-        if sent.is_patch and outcome.error is not None and outcome.error.reason == "NotFound":
-            self._create(sent.body)
+        """Take the answer to a write: an event that was to be counted up but is gone is made anew.
+
+        One whose name another component has taken in the same nanosecond gets another name.
+        """
+        reason = "" if outcome.error is None else outcome.error.reason
+        if sent.is_patch and reason == "NotFound":
+            self._create(sent.key, sent.body)
+        elif not sent.is_patch and reason == "AlreadyExists":
+            name = _event_name(sent.body["involvedObject"]["name"], self._stamps.next_ns())
+            known = self._seen.get(sent.key)
+            if known is not None:
+                self._seen.put(sent.key, _Seen(name, known.first, known.count))
+            self._create(sent.key, {**sent.body, "metadata": {**sent.body["metadata"], "name": name}})
 
     def record(
         self, kind: Kind, about: StoredObject, type_: str, reason: str, message: str, field_path: str = ""
@@ -145,12 +160,12 @@ class EventRecorder:
             return
         body = self._body(kind, about, seen, now, type_, reason, message, field_path)
         if seen.count == 1:
-            self._create(body)
+            self._create(key, body)
         else:
             patch = {"count": seen.count, "lastTimestamp": now, "message": message}
             namespace = body["metadata"]["namespace"]
             write = Write("patch", EVENTS, namespace, seen.name, patch, patch_type="strategic")
-            self._outbox.append((Sent(body, is_patch=True), write))
+            self._outbox.append((Sent(key, body, is_patch=True), write))
 
     def _aggregate(self, key: Key, message: str, now_ns: int) -> tuple[Key, str]:
         """Return under which key the event is counted, and its message."""
@@ -175,10 +190,10 @@ class EventRecorder:
         tokens.left -= 1
         return True
 
-    def _create(self, body: dict[str, Any]) -> None:
+    def _create(self, key: Key, body: dict[str, Any]) -> None:
         metadata = body["metadata"]
         write = Write("create", EVENTS, metadata["namespace"], metadata["name"], body)
-        self._outbox.append((Sent(body, is_patch=False), write))
+        self._outbox.append((Sent(key, body, is_patch=False), write))
 
     def _body(
         self,

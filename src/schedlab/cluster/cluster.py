@@ -34,6 +34,8 @@ from schedlab.kernel.clock import Clock
 from schedlab.kernel.randomness import RandomSource
 from schedlab.kubelet.heartbeats import Heartbeats
 from schedlab.kubelet.kubelet import Kubelet
+from schedlab.kubelet.logs import SimulatedLogs
+from schedlab.kubelet.node_server import NodeServers
 from schedlab.kubelet.stages.controller import StageController, finder
 from schedlab.registry import Overlay
 from schedlab.scheduler.framework.hooks import HooksFactory
@@ -56,7 +58,8 @@ class ClusterSettings(APISettings):
     around plugins, by their names (`framework.hooks.factory_of` makes a factory of a class). stages: KWOK's Stages that
     are there from the start (`stage_loading.load_stages` reads them). controllers: which
     run, as kube-controller-manager's --controllers says it: "*" are all, a name one, "-name" all but that one.
-    kubelets: whether nodes register and pods get to run.
+    kubelets: whether nodes register and pods get to run. image_bandwidth: how many
+    bytes of images each node pulls per second; 0 is at once.
     """
 
     scheduler_config: Mapping[str, Any] | None = None
@@ -70,6 +73,7 @@ class ClusterSettings(APISettings):
     stages: tuple[Mapping[str, Any], ...] = ()
     controllers: tuple[str, ...] = ("*",)
     kubelets: bool = True
+    image_bandwidth: int = 0
 
 
 class Cluster(API):
@@ -106,7 +110,7 @@ class Cluster(API):
         self.scheduler = self._new_scheduler(random.split("scheduler"), original if self._is_told else None)
         self.explainer = Explainer(self.log, self.scheduler)
         nodes_and_pods = self.informers if settings.kubelets else Unheard(self.informers)
-        self.kubelet = Kubelet(nodes_and_pods, clock)
+        self.kubelet = Kubelet(nodes_and_pods, clock, random.split("kubelet"), image_bandwidth=settings.image_bandwidth)
         self.metrics, self._usage_checker = usage_parts(self.informers, clock, self.kubelet.runs)
         self.stages = StageController(
             nodes_and_pods,
@@ -116,9 +120,16 @@ class Cluster(API):
             finder(lambda: [one.type for one in self.registry.served]),
             follow=self._follow,
         )
-        self.kubelet.stages = self.stages
+        self.kubelet.attach(self.stages)
+        self.logs = SimulatedLogs(self.kubelet.runs, self.kubelet.node_address)
+        self.node_servers = NodeServers(
+            self.kubelet,
+            self.informers.lister("nodes"),
+            self.informers.lister("pods"),
+            memory_qos=settings.feature_gates.enabled("MemoryQoS"),
+        )
         self.registry.on_resources(self.stages.resources_changed)
-        heartbeats = Heartbeats(clock)
+        heartbeats = Heartbeats(clock, self.kubelet.failed_since_ns)
         self.registry.overlay("leases.coordination.k8s.io", Overlay(heartbeats.lease))
         self.registry.overlay("nodes", Overlay(heartbeats.node))
         self._add_parts(random.split("controllers"), root_ca)

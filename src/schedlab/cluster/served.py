@@ -29,6 +29,7 @@ from schedlab.apiserver.durability import settle
 from schedlab.apiserver.kubeconfig import write_kubeconfig
 from schedlab.apiserver.policy.bootstrap import bootstrap_access
 from schedlab.apiserver.server import Application, RunningServer
+from schedlab.client.node_servers import LogSource, NodeServer
 from schedlab.client.resource_metrics import ResourceMetrics
 from schedlab.cluster.api import API, APISettings
 from schedlab.cluster.cluster import Cluster, ClusterSettings
@@ -96,6 +97,8 @@ class ServedAPI:
             # Only these names lead here: a page whose own name was made to point at this machine gets nothing.
             Settings(address=address, hosts=LOOPBACK_NAMES),
             metrics=self._metrics(),
+            logs=self._logs(),
+            nodes=self._node_servers(),
             signing_key=ensure_signing_key(home.pki),
             audit=self._audit,
         )
@@ -107,6 +110,14 @@ class ServedAPI:
 
     def _metrics(self) -> ResourceMetrics | None:
         """Return who knows what pods and nodes use."""
+        return None
+
+    def _logs(self) -> LogSource | None:
+        """Return who knows what containers have written."""
+        return None
+
+    def _node_servers(self) -> NodeServer | None:
+        """Return the servers of the nodes' kubelets."""
         return None
 
     async def start(self) -> None:
@@ -201,6 +212,12 @@ class ServedCluster(ServedAPI):
         authority = self._authority.read_text(encoding="utf-8")
         self.cluster = Cluster(self._clock, entropy(), settings, self._caller, root_ca=authority, backend=self._backend)
         return self.cluster
+
+    def _logs(self) -> LogSource | None:
+        return self.cluster.logs
+
+    def _node_servers(self) -> NodeServer | None:
+        return self.cluster.node_servers
 
     def _metrics(self) -> ResourceMetrics:
         return self.cluster.metrics

@@ -23,6 +23,11 @@ from schedlab.apimachinery.quantity import parse_milli, parse_value
 NODE_AFFINITY_REASON: Final = "NodeAffinity"
 NODE_AFFINITY_MESSAGE: Final = "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"
 NODE_PORTS_MESSAGE: Final = "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"
+OS_LABEL: Final = "kubernetes.io/os"
+OS_LABEL_MESSAGE: Final = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"
+OS_MESSAGE: Final = "Failed to admit pod as the OS field doesn't match node OS"
+#: Pods that a node has from somewhere else than the API; no taint keeps them away.
+STATIC: Final = ("kubernetes.io/config.mirror", "kubernetes.io/config.source")
 TAINT_MESSAGE: Final = "Predicate TaintToleration failed: node(s) had untolerated taint(s)"
 
 
@@ -61,7 +66,23 @@ class NodeAccount:
 
 def admit(pod: Pod, node: Node, account: NodeAccount) -> Rejection | None:
     """Return None when the node takes the pod, else the first reason, in the kubelet's order."""
-    return _resources(pod, node, account) or _node_affinity(pod, node) or _ports(pod, account) or _taints(pod, node)
+    return (
+        _system(pod, node)
+        or _resources(pod, node, account)
+        or _node_affinity(pod, node)
+        or _ports(pod, account)
+        or _taints(pod, node)
+    )
+
+
+def _system(pod: Pod, node: Node) -> Rejection | None:
+    """Refuse pods of another operating system."""
+    wanted = pod.metadata.labels.get(OS_LABEL)
+    if wanted is not None and wanted != node.metadata.labels.get(OS_LABEL, "linux"):
+        return Rejection("PodOSSelectorNodeLabelDoesNotMatch", OS_LABEL_MESSAGE)
+    if pod.spec.os is not None and pod.spec.os.name != "linux":
+        return Rejection("PodOSNotSupported", OS_MESSAGE)
+    return None
 
 
 def _resources(pod: Pod, node: Node, account: NodeAccount) -> Rejection | None:
@@ -103,5 +124,7 @@ def _ports(pod: Pod, account: NodeAccount) -> Rejection | None:
 
 
 def _taints(pod: Pod, node: Node) -> Rejection | None:
+    if any(pod.metadata.annotations.get(key, "api") != "api" for key in STATIC):
+        return None
     taint = find_untolerated(node.spec.taints, pod.spec.tolerations, ("NoExecute",))
     return Rejection("TaintToleration", TAINT_MESSAGE) if taint is not None else None

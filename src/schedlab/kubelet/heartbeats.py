@@ -10,6 +10,7 @@ Differs: renewals are derived from the clock (ADR 0004); they do not appear in w
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -46,27 +47,37 @@ def new_lease(node_name: str, node_uid: str, now_ns: int) -> dict[str, Any]:
 
 
 class Heartbeats:
-    """Shows leases and nodes with the time of their last beat (registry overlays)."""
+    """Shows leases and nodes with the time of their last beat (registry overlays).
 
-    def __init__(self, clock: Clock) -> None:
+    `failed_since_ns` says since when the kubelet of a node sends no more of them.
+    """
+
+    def __init__(self, clock: Clock, failed_since_ns: Callable[[str], int | None] = lambda _: None) -> None:
         self._clock = clock
+        self._failed_since_ns = failed_since_ns
 
     def lease(self, stored: StoredObject) -> StoredObject:
         """Return a node's lease as a reader sees it now; leases of others are as they are."""
         if stored.namespace != LEASE_NAMESPACE:
             return stored
-        return stored.with_body(partial(_RENEW_TIME.sub, self._renewed))
+        return stored.with_body(partial(_RENEW_TIME.sub, partial(self._renewed, self._now_ns(stored.name))))
 
     def node(self, stored: StoredObject) -> StoredObject:
         """Return a node with the heartbeat times of its conditions as a reader sees them now."""
-        return stored.with_body(partial(_HEARTBEAT_TIME.sub, self._beaten))
+        return stored.with_body(partial(_HEARTBEAT_TIME.sub, partial(self._beaten, self._now_ns(stored.name))))
 
-    def _renewed(self, found: re.Match[bytes]) -> bytes:
-        return found[1] + format_micro_time(self._last_beat(found[2], RENEW_INTERVAL_NS)).encode() + found[3]
+    def _now_ns(self, node: str) -> int:
+        """Return the time, or the last moment at which the kubelet of a node lived."""
+        failed_ns = self._failed_since_ns(node)
+        return self._clock.now_ns() if failed_ns is None else failed_ns
 
-    def _beaten(self, found: re.Match[bytes]) -> bytes:
-        return found[1] + format_time(self._last_beat(found[2], STATUS_INTERVAL_NS)).encode() + found[3]
+    def _renewed(self, now_ns: int, found: re.Match[bytes]) -> bytes:
+        return found[1] + format_micro_time(_last_beat(found[2], RENEW_INTERVAL_NS, now_ns)).encode() + found[3]
 
-    def _last_beat(self, first: bytes, interval_ns: int) -> int:
-        first_ns = parse_time(first.decode())
-        return first_ns + max(0, self._clock.now_ns() - first_ns) // interval_ns * interval_ns
+    def _beaten(self, now_ns: int, found: re.Match[bytes]) -> bytes:
+        return found[1] + format_time(_last_beat(found[2], STATUS_INTERVAL_NS, now_ns)).encode() + found[3]
+
+
+def _last_beat(first: bytes, interval_ns: int, now_ns: int) -> int:
+    first_ns = parse_time(first.decode())
+    return first_ns + max(0, now_ns - first_ns) // interval_ns * interval_ns

@@ -1,44 +1,51 @@
-"""All kubelets of a cluster as one part: registers nodes, takes bound pods to Running, lets deleted ones go.
+"""All kubelets of a cluster as one part: registers nodes, and has the pods on them looked after.
 
-Every node and pod that needs something is a key in a queue; a step takes one key and returns the write that brings the
-object one stage further. The stages of a pod:
+Every node and pod that needs something is a key in a queue; a step takes one key and returns the writes that bring the
+object one stage further. What is done with pods is in `pod_workers.py`.
 
-    bound ──admitted──> Running ──deletionTimestamp──> grace period over ──> deleted
-      └───refused────> Failed  └──of a Job, run time over──> Succeeded
+    new node ──> addresses, labels, lease ──> Ready ──annotation failed-since──> silent ──without it──> Ready again
 
-A pod of a Job ends after one second, or after what its annotation pod-complete.stage.kwok.x-k8s.io/delay says. A pod or
-node that a Stage of the user matches is left to that Stage, once it is admitted.
+A pod or node that a Stage of the user matches is left to that Stage, once it is admitted.
 
-Mirrors: KWOK's node and pod controllers with its fast stages; pkg/kubelet (v1.36) for admission.
+Mirrors: KWOK's node controller with its fast stages; pkg/kubelet/kubelet_node_status.go (v1.36).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from schedlab.api.object import StoredObject
-from schedlab.api.views.core import Node, Pod
-from schedlab.apimachinery.time import TimeError, format_time, parse_duration, parse_time
+from schedlab.api.views.core import Pod
+from schedlab.apimachinery.time import format_time
 from schedlab.client.effects import Effect, WriteEffect
+from schedlab.client.event_recorder import EventRecorder, EventStamps, Sent
 from schedlab.client.informers import Informer
 from schedlab.client.protocol import Outcome, WatchEvent, Write
 from schedlab.kernel.clock import SECOND_NS, Clock
+from schedlab.kernel.randomness import RandomSource, SeededRandom
 from schedlab.kubelet import status
-from schedlab.kubelet.addresses import NodeNumbers, PodAddresses, node_address, pod_cidr
-from schedlab.kubelet.admission import NodeAccount, Rejection, admit
+from schedlab.kubelet.addresses import NodeNumbers, node_address, pod_cidr
 from schedlab.kubelet.heartbeats import LEASE_NAMESPACE, new_lease
+from schedlab.kubelet.pod_workers import FINISHED, MANAGER, Observer, PodWorkers, Stages
+from schedlab.kubelet.simulated_node import SimulatedNode, failed_since_ns
 
 LEASES: Final = "leases.coordination.k8s.io"
-EVENTS: Final = "events"
-MANAGER: Final = {"fieldManager": "kubelet"}
 _RETRY_NS: Final = SECOND_NS
-_FINISHED: Final = ("Succeeded", "Failed")
+_STAMP_OFFSET_NS: Final = 500
 _NODE_INDEX: Final = "node"
-_RUN_TIME: Final = "pod-complete.stage.kwok.x-k8s.io/delay"
-_RUN_TIME_NS: Final = SECOND_NS
 
 Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _NodeKind:
+    api_version: str = "v1"
+    kind: str = "Node"
+
+
+NODE: Final = _NodeKind()
 
 
 class Informers(Protocol):
@@ -51,46 +58,14 @@ class Informers(Protocol):
         """Call the handler with every object that is there and every change that follows."""
 
 
-class Stages(Protocol):
-    """The Stages of users, which go before what happens here by itself."""
-
-    def holds(self, stored: StoredObject) -> bool:
-        """Say whether a Stage matches the object as it is."""
-
-    def replaces(self, name: str) -> bool:
-        """Say whether a Stage takes the place of a part of the built-in life, by its name."""
-
-    def node_came(self, node: str) -> None:
-        """Look at a node whose kubelet has begun to live, and at its pods."""
-
-
-class NoStages:
-    """There are none."""
-
-    def holds(self, stored: StoredObject) -> bool:  # noqa: ARG002 - protocol
-        return False
-
-    def replaces(self, name: str) -> bool:  # noqa: ARG002 - protocol
-        return False
-
-    def node_came(self, node: str) -> None:
-        """Nobody wants to know."""
-
-
-class SimulatedNode:
-    """What the kubelet of one node remembers."""
-
-    def __init__(self, address: str, cidr: str) -> None:
-        self.address = address
-        self.pod_addresses = PodAddresses(cidr)
-        self.account = NodeAccount()
-
-
 class Kubelet:
-    """The kubelets of every node (client.effects.Part)."""
+    """The kubelets of every node (client.effects.Part); `image_bandwidth` is in bytes per second, 0 is at once."""
 
-    def __init__(self, informers: Informers, clock: Clock) -> None:
+    def __init__(
+        self, informers: Informers, clock: Clock, random: RandomSource | None = None, *, image_bandwidth: int = 0
+    ) -> None:
         self._clock = clock
+        self._image_bandwidth = image_bandwidth
         self._nodes = informers.lister("nodes")
         self._pods = informers.lister("pods")
         self._state: dict[str, SimulatedNode] = {}
@@ -98,14 +73,20 @@ class Kubelet:
         self._queue: dict[Key, None] = {}
         # Pods that were bound to a node before it was there, by its name.
         self._early: dict[str, dict[Key, None]] = {}
-        # Running pods that will end by themselves, by uid, and when.
-        self._ends: dict[str, int] = {}
         # Nodes that a Stage has kept from being ready.
         self._held: dict[str, None] = {}
-        self.stages: Stages = NoStages()
+        # Recorders that have been written to in this step, in order.
+        self._told: dict[str, EventRecorder] = {}
+        self._stamps = EventStamps(clock, _STAMP_OFFSET_NS)
+        self._workers = PodWorkers(clock, random or SeededRandom(1), self._events_of, self._later_pod)
         self._pods.add_index(_NODE_INDEX, lambda pod: str(pod.view.spec.node_name))
         informers.on_change("nodes", self._on_node)
         informers.on_change("pods", self._on_pod)
+
+    def attach(self, stages: Stages | None = None, observer: Observer | None = None) -> None:
+        """Let Stages go before what happens here by itself, and let somebody hear of it."""
+        self._workers.stages = self._workers.stages if stages is None else stages
+        self._workers.observer = observer or self._workers.observer
 
     def ready(self) -> bool:
         """Whether a node or pod waits for its kubelet."""
@@ -113,7 +94,18 @@ class Kubelet:
 
     def runs(self, node: str) -> bool:
         """Whether the kubelet of a node lives: its heartbeats are derived, not written."""
-        return node in self._state
+        state = self._state.get(node)
+        return state is not None and not state.failed
+
+    def failed_since_ns(self, node: str) -> int | None:
+        """Return since when the kubelet of a node has failed, None while it lives or is not there."""
+        found = self._nodes.get(node)
+        return None if found is None else failed_since_ns(found.metadata.annotations)
+
+    def image_bandwidth_of(self, node: str) -> int:
+        """Return how many bytes of images a node pulls per second; 0 is at once."""
+        state = self._state.get(node)
+        return 0 if state is None else state.images.bandwidth
 
     def node_address(self, node: str) -> str:
         """Return the address of a node, "" if it is not there."""
@@ -142,17 +134,29 @@ class Kubelet:
         del self._queue[key]
         kind, namespace, name = key
         writes = self._sync_node(name) if kind == "node" else self._sync_pod(namespace, name)
-        return [WriteEffect(key, write) for write in writes]
+        return [*(WriteEffect(key, write) for write in writes), *self._events()]
 
     def complete(self, effect: Effect, outcome: object) -> Sequence[Effect]:
         """Try again in a second what a conflict or a passing error refused; what is gone needs nothing."""
         assert isinstance(outcome, Outcome)
         assert isinstance(effect, WriteEffect)
-        if outcome.error is not None and effect.write.resource != EVENTS and outcome.error.code not in {404, 422}:
-            if outcome.error.reason == "AlreadyExists":
-                return ()
+        if isinstance(effect.token, Sent):
+            state = self._state.get(effect.token.body["source"]["host"])
+            if state is not None:
+                self._events_of(state).answered(effect.token, outcome)
+            return self._events()
+        error = outcome.error
+        if error is not None and error.code not in {404, 422} and error.reason != "AlreadyExists":
             self._later(effect.token, self._clock.now_ns() + _RETRY_NS)
         return ()
+
+    def _events_of(self, state: SimulatedNode) -> EventRecorder:
+        recorder = self._told[state.name] = state.events(self._clock, self._stamps)
+        return recorder
+
+    def _events(self) -> list[Effect]:
+        told, self._told = self._told, {}
+        return [WriteEffect(sent, write) for recorder in told.values() for sent, write in recorder.drain()]
 
     def _later(self, key: Key, when_ns: int) -> None:
         self._clock.at(when_ns, lambda: self._queue.setdefault(key))
@@ -160,18 +164,36 @@ class Kubelet:
     # --- nodes --------------------------------------------------------------------------------------------------------
 
     def _on_node(self, event: WatchEvent) -> None:
-        name = event.object.name
+        name, state = event.object.name, self._state.get(event.object.name)
         if event.type == "DELETED":
             self._state.pop(name, None)
             self._held.pop(name, None)
             self._queue[("node", "", name)] = None
-        elif event.type == "MODIFIED":
-            if name in self._held or (name in self._state and self.stages.holds(event.object)):
-                self._queue[("node", "", name)] = None
-        else:
+        elif event.type == "ADDED":
             self._queue[("node", "", name)] = None
             # Before any node registers: a new one must not get what another one has had before a restart.
             self._numbers.keep(_internal_address(event.object.raw), event.object.view.spec.pod_cidr)
+        elif state is not None:
+            self._follow(event.object, state)
+
+    def _follow(self, node: StoredObject, state: SimulatedNode) -> None:
+        """See what a change of a node means for its kubelet."""
+        failed = failed_since_ns(node.view.metadata.annotations) is not None
+        if failed is not state.failed:
+            state.failed = failed
+            if not failed:
+                self._recover(node.name)
+        if node.name in self._held or self._workers.stages.holds(node):
+            self._queue[("node", "", node.name)] = None
+        state.learn(node.raw)
+
+    def _recover(self, name: str) -> None:
+        """Let a kubelet that had failed report its node and look at its pods."""
+        self._held[name] = None
+        self._queue["node", "", name] = None
+        self._workers.stages.node_came(name)
+        for pod in self._pods.indexed(_NODE_INDEX, name):
+            self._queue["pod", pod.namespace, pod.name] = None
 
     def _sync_node(self, name: str) -> Sequence[Write]:
         stored = self._nodes.stored(name)
@@ -184,10 +206,16 @@ class Kubelet:
         if not address or not cidr:
             number = self._numbers.take()
             address, cidr = address or node_address(number), cidr or pod_cidr(number)
-        state = self._state[name] = SimulatedNode(address, cidr)
-        self._resume(name, state)
+        state = self._state[name] = SimulatedNode(name, address, cidr, self._image_bandwidth)
+        state.failed = failed_since_ns(stored.view.metadata.annotations) is not None
+        state.learn(node)
+        # They keep their addresses and what they use.
+        for pod in self._pods.indexed(_NODE_INDEX, name):
+            self._workers.resume(pod.view, state)
         self._queue.update(self._early.pop(name, {}))
-        self.stages.node_came(name)
+        if state.failed:
+            return ()
+        self._workers.stages.node_came(name)
         now_ns = self._clock.now_ns()
         writes = [*self._introduce(node, cidr), self._lease(name, stored.uid, now_ns)]
         if self._is_held(stored):
@@ -196,27 +224,24 @@ class Kubelet:
 
     def _is_held(self, node: StoredObject) -> bool:
         """Whether a Stage makes the node ready, or not ready."""
-        if not (self.stages.replaces("node-initialize") or self.stages.holds(node)):
+        stages = self._workers.stages
+        if not (stages.replaces("node-initialize") or stages.holds(node)):
             return False
         self._held[node.name] = None
         return True
 
     def _resync_node(self, stored: StoredObject) -> Sequence[Write]:
-        """Report a node anew that a Stage has let go."""
-        if self._is_held(stored) or self._held.pop(stored.name, "") is not None:
+        """Report a node anew that a Stage has let go, or whose kubelet has come back."""
+        state = self._state[stored.name]
+        if state.failed or self._is_held(stored) or self._held.pop(stored.name, "") is not None:
             return ()
         now = format_time(self._clock.now_ns())
-        report = status.node_status(stored.raw, self._state[stored.name].address, now)
-        return [self._node_status(stored.name, {**report, "conditions": status.healthy_conditions(stored.raw, now)})]
-
-    def _resume(self, name: str, state: SimulatedNode) -> None:
-        """Find the pods that run on the node already: they keep their addresses and what they use."""
-        for stored in self._pods.indexed(_NODE_INDEX, name):
-            pod: Pod = stored.view
-            if pod.status.phase == "Running" and pod.status.pod_ip:
-                state.account.take(pod)
-                if not pod.spec.host_network:
-                    state.pod_addresses.keep(pod.metadata.uid, pod.status.pod_ip)
+        report = status.node_status(stored.raw, state.address, now)
+        if any(each.type == "Ready" and each.status != "True" for each in stored.view.status.conditions):
+            text = f"Node {stored.name} status is now: NodeReady"
+            self._events_of(state).record(NODE, stored, "Normal", "NodeReady", text)
+        conditions = status.healthy_conditions(stored.raw, now)
+        return [self._node_status(stored.name, {**report, "conditions": conditions})]
 
     def _introduce(self, node: Mapping[str, Any], cidr: str) -> Sequence[Write]:
         patch: dict[str, Any] = {}
@@ -241,139 +266,31 @@ class Kubelet:
         node_name = pod.spec.node_name
         if not node_name:
             return
-        if event.type == "DELETED" or pod.status.phase in _FINISHED:
-            self._release(node_name, pod.metadata.uid)
-            self._ends.pop(pod.metadata.uid, None)
         key = ("pod", pod.metadata.namespace, pod.metadata.name)
+        state = self._state.get(node_name)
+        if event.type == "DELETED" or pod.status.phase in FINISHED:
+            self._queue.update((("pod", *each), None) for each in self._workers.gone(pod, state))
         if event.type == "DELETED":
             self._early.get(node_name, {}).pop(key, None)
-        elif not self._runs(pod):
+        elif not self._workers.runs(pod, state):
             self._queue[key] = None
-
-    def _runs(self, pod: Pod) -> bool:
-        """Whether the pod is as its kubelet wants it; then it is counted in and needs nothing."""
-        state = self._state.get(pod.spec.node_name)
-        if state is None or pod.metadata.deletion_timestamp is not None:
-            return False
-        if pod.status.phase != "Running" or not pod.status.pod_ip:
-            return False
-        state.account.take(pod)
-        return not self._is_over(pod)
-
-    def _is_over(self, pod: Pod) -> bool:
-        """Whether the run time of a pod is over; the first time it is asked about one that will end, it waits for it."""
-        meta = pod.metadata
-        owner = meta.controller()
-        if owner is None or owner.kind != "Job" or pod.spec.restart_policy == "Always":
-            return False
-        end_ns = self._ends.get(meta.uid)
-        if end_ns is None:
-            start_ns = parse_time(pod.status.start_time) if pod.status.start_time else self._clock.now_ns()
-            end_ns = self._ends[meta.uid] = start_ns + _run_time_ns(pod)
-            if end_ns > self._clock.now_ns():
-                self._later(("pod", meta.namespace, meta.name), end_ns)
-        return end_ns <= self._clock.now_ns()
-
-    def _release(self, node_name: str, uid: str) -> None:
-        state = self._state.get(node_name)
-        if state is not None:
-            state.account.release(uid)
-            state.pod_addresses.release(uid)
 
     def _sync_pod(self, namespace: str, name: str) -> Sequence[Write]:
         stored = self._pods.stored(name, namespace)
         if stored is None:
             return ()
-        pod: Pod = stored.view
-        state, node = self._state.get(pod.spec.node_name), self._nodes.get(pod.spec.node_name)
+        node_name = stored.view.spec.node_name
+        state, node = self._state.get(node_name), self._nodes.get(node_name)
         if state is None or node is None:
-            self._early.setdefault(pod.spec.node_name, {})[("pod", namespace, name)] = None
+            self._early.setdefault(node_name, {})[("pod", namespace, name)] = None
             return ()
-        if pod.metadata.deletion_timestamp is not None:
-            return () if self._leaves(stored, "pod-delete") else self._terminate(pod)
-        if pod.status.phase in _FINISHED or self._runs(pod):
-            return ()
-        if pod.metadata.uid in self._ends:
-            if self._leaves(stored, "pod-complete"):
-                return ()
-            now = format_time(self._clock.now_ns())
-            return [self._status(pod, status.ended_status(stored.raw, "Succeeded", now))]
-        return self._start(stored, pod, node, state)
+        return () if state.failed else self._workers.sync(stored, node, state)
 
-    def _leaves(self, stored: StoredObject, part: str) -> bool:
-        """Whether a part of a pod's life is left to a Stage."""
-        return self.stages.replaces(part) or self.stages.holds(stored)
-
-    def _start(self, stored: StoredObject, pod: Pod, node: Node, state: SimulatedNode) -> Sequence[Write]:
-        raw = stored.raw
-        now = format_time(self._clock.now_ns())
-        rejection = None if pod.metadata.uid in state.account.requests else admit(pod, node, state.account)
-        if rejection is not None:
-            return [self._status(pod, status.rejected_status(raw, rejection, now)), _event(pod, rejection, now)]
-        state.account.take(pod)
-        if self._leaves(stored, "pod-ready"):
-            return ()
-        address = state.address if pod.spec.host_network else state.pod_addresses.take(pod.metadata.uid)
-        return [self._status(pod, status.running_status(raw, state.address, address, now))]
-
-    def _terminate(self, pod: Pod) -> Sequence[Write]:
-        """Delete the pod for good: a simulated container stops as soon as it is asked to."""
-        meta = pod.metadata
-        options = {"gracePeriodSeconds": 0, "preconditions": {"uid": meta.uid}}
-        due_ns = parse_time(meta.deletion_timestamp or "") - (meta.deletion_grace_period_seconds or 0) * SECOND_NS
-        if due_ns > self._clock.now_ns():
-            self._later(("pod", meta.namespace, meta.name), due_ns)
-            return ()
-        if meta.finalizers and pod.status.phase not in _FINISHED:
-            # Somebody will still see the pod: it has to show that nothing runs any more.
-            stored = self._pods.stored(meta.name, meta.namespace)
-            assert stored is not None
-            return [self._status(pod, status.ended_status(stored.raw, "Failed", format_time(self._clock.now_ns())))]
-        return [Write("delete", "pods", meta.namespace, meta.name, options)]
-
-    @staticmethod
-    def _status(pod: Pod, report: Mapping[str, Any]) -> Write:
-        meta = pod.metadata
-        body = {"metadata": {"uid": meta.uid}, "status": report}
-        return Write("patch", "pods", meta.namespace, meta.name, body, subresource="status", options=MANAGER)
+    def _later_pod(self, namespace: str, name: str, when_ns: int) -> None:
+        self._later(("pod", namespace, name), when_ns)
 
 
 def _internal_address(node: Mapping[str, Any]) -> str:
     """Return the InternalIP that a node says it has, or nothing."""
     addresses = (node.get("status") or {}).get("addresses") or ()
     return next((str(each["address"]) for each in addresses if each.get("type") == "InternalIP"), "")
-
-
-def _run_time_ns(pod: Pod) -> int:
-    """Return for how long a pod runs; what cannot be read counts as not said."""
-    try:
-        return parse_duration(pod.metadata.annotations[_RUN_TIME])
-    except (KeyError, TimeError):
-        return _RUN_TIME_NS
-
-
-def _event(pod: Pod, rejection: Rejection, now: str) -> Write:
-    meta = pod.metadata
-    body = {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"generateName": f"{meta.name}.", "namespace": meta.namespace},
-        "involvedObject": {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "namespace": meta.namespace,
-            "name": meta.name,
-            "uid": meta.uid,
-            "resourceVersion": meta.resource_version,
-        },
-        "type": "Warning",
-        "reason": rejection.reason,
-        "message": rejection.message,
-        "source": {"component": "kubelet", "host": pod.spec.node_name},
-        "reportingComponent": "kubelet",
-        "reportingInstance": pod.spec.node_name,
-        "firstTimestamp": now,
-        "lastTimestamp": now,
-        "count": 1,
-    }
-    return Write("create", EVENTS, meta.namespace, "", body, options=MANAGER)

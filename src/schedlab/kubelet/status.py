@@ -9,6 +9,7 @@ Differs: a node without capacity gets 4 CPU, 32Gi and 110 pods (KWOK: 1k CPU, 1T
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from schedlab.apimachinery.version import KUBERNETES_VERSION
@@ -207,3 +208,28 @@ def rejected_status(pod: Mapping[str, Any], rejection: Rejection, now: str) -> d
         "message": f"Pod was rejected: {rejection.message}",
         "startTime": now,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedImages:
+    """Containers whose image is another one now, and the statuses after they were started anew."""
+
+    names: tuple[str, ...]
+    statuses: dict[str, Any]
+
+
+def changed_images(pod: Mapping[str, Any], now: str) -> ChangedImages | None:
+    """Return what follows from other images in a running pod's spec, None if they are as they were."""
+    specs = {each["name"]: each for each in pod["spec"]["containers"]}
+    names: list[str] = []
+    statuses: list[dict[str, Any]] = []
+    for each in (pod.get("status") or {}).get("containerStatuses") or ():
+        spec, running = specs.get(each["name"]), (each.get("state") or {}).get("running")
+        if spec is None or running is None or spec.get("image", "") == each.get("image"):
+            statuses.append(dict(each))
+            continue
+        names.append(each["name"])
+        ended = {"exitCode": 137, "reason": "Error", "startedAt": running.get("startedAt"), "finishedAt": now}
+        again = {"restartCount": int(each.get("restartCount") or 0) + 1, "state": {"running": {"startedAt": now}}}
+        statuses.append({**each, **again, "image": spec.get("image", ""), "lastState": {"terminated": ended}})
+    return ChangedImages(tuple(names), {"containerStatuses": statuses}) if names else None

@@ -369,6 +369,7 @@ class PodStatus(View):
     """status of a pod."""
 
     phase: str = ""
+    observed_generation: int = 0
     reason: str = ""
     message: str = ""
     nominated_node_name: str = ""

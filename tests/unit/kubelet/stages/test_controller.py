@@ -5,70 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from schedlab.cluster.cluster import Cluster, ClusterSettings
-from schedlab.cluster.driver import BatchDriver
 from schedlab.cluster.stage_loading import load_stages
-from schedlab.kernel.clock import SECOND_NS, VirtualClock
 from schedlab.kernel.randomness import SeededRandom
 from schedlab.kubelet.stages.definition import STAGES
+from tests.support.lab import Lab
 
 Object = dict[str, Any]
-
-
-class Lab:
-    """A cluster of two nodes under the virtual clock."""
-
-    def __init__(self, *references: str) -> None:
-        self.clock = VirtualClock()
-        settings = ClusterSettings(nodes=2, stages=load_stages(references))
-        self.cluster = Cluster(self.clock, SeededRandom(1), settings)
-        self.registry = self.cluster.registry
-        self.cluster.start()
-        self._driver = BatchDriver(self.cluster.engine, self.clock)
-        self.run(0)
-
-    def run(self, seconds: float) -> None:
-        self._driver.run_for(int(seconds * SECOND_NS))
-
-    def stage(self, name: str, kind: str = "Pod", **spec: Any) -> None:
-        body = {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Stage", "metadata": {"name": name}}
-        spec = {"resourceRef": {"apiGroup": "v1", "kind": kind}, "selector": {}, **spec}
-        self.registry.apply(STAGES, name, {**body, "spec": spec})
-
-    def create(self, resource: str, name: str, **obj: Any) -> None:
-        labels = obj.pop("labels", {})
-        annotations = obj.pop("annotations", {})
-        metadata = {"name": name, "labels": labels, "annotations": annotations}
-        namespace = "default" if self.registry.resource(resource).namespaced else ""
-        self.registry.create(resource, self.registry.decode(resource, {"metadata": metadata, **obj}), namespace)
-
-    def pod(self, name: str, labels: dict[str, str] | None = None, **obj: Any) -> None:
-        spec = {"containers": [{"name": "c", "image": "i"}], **obj.pop("spec", {})}
-        self.create("pods", name, labels=labels or {}, spec=spec, **obj)
-
-    def get(self, resource: str, name: str) -> Object:
-        namespace = "default" if self.registry.resource(resource).namespaced else ""
-        return self.registry.get(resource, name, namespace).raw
-
-    def phase(self, name: str) -> str:
-        return str(self.get("pods", name)["status"]["phase"])
-
-    def pods(self) -> list[str]:
-        return [pod.name for pod in self.registry.list("pods").items]
-
-    def conditions(self, name: str) -> dict[str, tuple[str, str, str]]:
-        found = self.get(STAGES, name).get("status", {}).get("conditions", ())
-        return {each["type"]: (each["status"], each["reason"], each["message"]) for each in found}
-
-    def events(self, kind: str, name: str) -> list[str]:
-        found = (event.raw for event in self.registry.list("events").items)
-        return [
-            each["reason"]
-            for each in found
-            if (each["involvedObject"]["kind"], each["involvedObject"]["name"]) == (kind, name)
-        ]
-
-    def node_conditions(self, name: str) -> dict[str, str]:
-        return {each["type"]: each["status"] for each in self.get("nodes", name)["status"]["conditions"]}
 
 
 def label(key: str) -> Object:
