@@ -71,12 +71,12 @@ def _restarts(pod: Mapping[str, Any]) -> Sequence[str]:
         before = _told(statuses.get(container["name"], {}).get("resources"))
         after = _told(container.get("resources"))
         policies = {each["resourceName"]: each["restartPolicy"] for each in container.get("resizePolicy") or ()}
-        changed = {
+        changed = [
             name
             for part in ("requests", "limits")
-            for name in {*before.get(part, {}), *after.get(part, {})}
+            for name in dict.fromkeys((*before.get(part, {}), *after.get(part, {})))
             if before.get(part, {}).get(name) != after.get(part, {}).get(name)
-        }
+        ]
         if any(policies.get(name) == "RestartContainer" for name in changed):
             found.append(container["name"])
     return found
