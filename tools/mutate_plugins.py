@@ -1,133 +1,329 @@
-"""Changes comparisons and constants in the plugins, one at a time, and counts how many of the changes parity notices.
+"""Changes comparisons, numbers and truth values in the plugins, one at a time, and counts who notices.
 
-    python -m tools.mutate_plugins CORPUS JUDGE [SAMPLE [SEED]]
+    python -m tools.mutate_plugins CORPUS JUDGE [--sample N] [--seed S] [--only FILE[:LINE]] [--write]
 
-Works on a copy of the tree. A mutant is noticed when the parity run over the plugin's families fails, crashes or does
-not end. The survivors are printed with file, line and change; docs/parity.md quotes the result.
+First every case of the corpus runs unchanged, in each mode of the parity runner, and it is noted which lines of the
+plugins it reaches. Then each mutant runs the cases that reach its line, the quickest first, until the judge finds a
+difference: *parity* notices it. A crash, and four times the usual CPU time, count as differences. Who survives that is
+given to the unit tests of its plugin: *tests* notice it, or it *survives*.
+
+Mutants named in tools/equivalent_mutants.toml are counted apart and not tried. --write keeps the result in
+tools/mutants.json, which docs/parity.md shows.
 """
 
 from __future__ import annotations
 
-import ast
+import argparse
+import collections
+import contextlib
+import datetime as dt
+import functools
+import hashlib
+import importlib
+import importlib.util
+import io
+import json
 import os
+import pickle
 import random
-import shutil
-import subprocess
+import resource
+import select
 import sys
-import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Final
 
-ROOT = Path(__file__).resolve().parent.parent
-PLUGINS = Path("src/schedlab/scheduler/plugins")
-_TIMEOUT_S = 240
-_SWAPS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-}
-# Families that meet the plugin, beside `mixed`; matched by the start of the file's path below the plugins.
-_FAMILIES = {
-    "default_preemption": ("preemption", "preemptmixed", "nominated"),
-    "dynamic_resources": ("dra", "dramixed", "queue"),
-    "image_locality": ("images", "mixed"),
-    "inter_pod_affinity": ("podaffinity", "mixed", "queue", "configmixed"),
-    "node_affinity": ("nodeaffinity", "mixed", "queue"),
-    "node_declared_features": ("declaredfeatures", "gating", "queue"),
-    "node_name": ("nodebasic", "mixed", "queue"),
-    "node_ports": ("ports", "mixed", "queue"),
-    "node_resources": ("resources", "podrequests", "mixed", "config", "configmixed", "queue"),
-    "node_unschedulable": ("taints", "mixed", "queue"),
-    "node_volume_limits": ("vollimits", "volmixed", "queue"),
-    "pod_topology_spread": ("spread", "mixed", "queue", "configmixed"),
-    "priority_sort": ("queue",),
-    "scheduling_gates": ("nodebasic", "queue"),
-    "taint_toleration": ("taints", "mixed", "queue"),
-    "volume_binding": ("volbinding", "volmixed", "queue", "config"),
-    "volume_restrictions": ("volrestrict", "volmixed", "queue"),
-    "volume_zone": ("volzone", "volmixed", "queue"),
-}
+import orjson
+
+from tools import plugin_mutants
+from tools.plugin_mutants import PLUGINS, ROOT, Mutant, plugin_files
+
+RESULT: Final = ROOT / "tools" / "mutants.json"
+MODES: Final = ("", "arrays", "scalar")
+PARITY, TESTS, SURVIVED = "parity", "tests", "survived"
+# CPU seconds of unchanged cases that a mutant is tried with at most; beyond come only the biggest cases.
+_TRIED_S_MAX: Final = 10
+_GRACE_S: Final = 20
+# Big clusters of what the other families have, too.
+_LEFT_OUT: Final = frozenset({"medium"})
+_UNIT_TESTS: Final = "tests/unit/scheduler/plugins"
+_NOTICED: Final = 1
+_UNNOTICED: Final = 0
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """One change: the file below the plugins, the line, and the number of the node in the walk of the tree."""
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One case in one mode of the parity runner."""
 
-    file: Path
-    line: int
-    number: int
-    change: str
-
-
-def mutants(file: Path, source: str) -> Iterator[Mutant]:
-    """Every comparison and integer constant of a file that can be changed."""
-    for number, node in enumerate(ast.walk(ast.parse(source))):
-        if isinstance(node, ast.Compare) and type(node.ops[0]) in _SWAPS:
-            yield Mutant(file, node.lineno, number, f"{type(node.ops[0]).__name__} of `{ast.unparse(node)}`")
-        elif isinstance(node, ast.Constant) and type(node.value) is int:
-            yield Mutant(file, node.lineno, number, f"constant {node.value}")
+    family: str
+    index: int
+    mode: str
 
 
-def mutated(source: str, mutant: Mutant) -> str:
-    """The source with the change."""
-    tree = ast.parse(source)
-    node = list(ast.walk(tree))[mutant.number]
-    if isinstance(node, ast.Compare):
-        node.ops[0] = _SWAPS[type(node.ops[0])]()
-    elif isinstance(node, ast.Constant) and isinstance(node.value, int):
-        node.value += 1
-    return ast.unparse(tree)
+@dataclass(slots=True)
+class Baseline:
+    """What the unchanged plugins do: CPU seconds of every job, and the jobs that reach each line of each file."""
+
+    seconds: dict[Job, float] = field(default_factory=dict)
+    reached: dict[str, dict[int, list[Job]]] = field(default_factory=dict)
+
+    def jobs(self, mutant: Mutant) -> list[Job]:
+        """Return the jobs that run a mutant's statement, the quickest first; of what runs at import, all of its file."""
+        lines = self.reached.get(mutant.file, {})
+        found = set(lines.get(mutant.line, ()))
+        if not found and -mutant.line in lines:
+            found = {job for jobs in lines.values() for job in jobs}
+        chosen, total = [], 0.0
+        for job in sorted(found, key=lambda job: (self.seconds[job], job.mode, job.family, job.index)):
+            total += self.seconds[job]
+            if total > _TRIED_S_MAX:
+                break
+            chosen.append(job)
+        return chosen
 
 
-def noticed(tree: Path, mutant: Mutant, corpus: str, judge: str) -> bool:
-    """Whether parity fails with the change."""
-    target = tree / PLUGINS / mutant.file
-    source = target.read_text(encoding="utf-8")
-    target.write_text(mutated(source, mutant), encoding="utf-8")
-    families = next(names for start, names in _FAMILIES.items() if str(mutant.file).startswith(start))
-    command = [sys.executable, "-m", "tests.parity.run", "--judge", judge, "--corpus", corpus]
-    command += [word for family in families for word in ("--family", family)]
-    environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
+class Corpus:
+    """The recorded cases, and the judge."""
+
+    def __init__(self, folder: Path, judge: Path) -> None:
+        from tests.parity import families
+
+        files = families.find(folder, ())
+        skipped = {*families.PAIRS, *_LEFT_OUT}
+        self.lines = {name: families.read_lines(path) for name, path in files.items() if name not in skipped}
+        spec = importlib.util.spec_from_file_location("judge", judge)
+        assert spec is not None
+        assert spec.loader is not None
+        self._judge = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self._judge)
+
+    def jobs(self) -> list[Job]:
+        """Return every case in every mode."""
+        return [
+            Job(name, index, mode)
+            for mode in MODES
+            for name, lines in self.lines.items()
+            for index in range(len(lines))
+        ]
+
+    def is_equal(self, job: Job) -> bool:
+        """Run a case and have it judged."""
+        from tests.parity.case import run_case
+        from tests.parity.world import Mode
+
+        case = orjson.loads(self.lines[job.family][job.index])
+        actual = run_case(case, Mode(arrays=job.mode == "arrays", scalar=job.mode == "scalar"))
+        judged = self._judge.judge_case(case, orjson.loads(orjson.dumps(actual)))
+        return not judged.differences
+
+
+# --- Processes ---
+
+
+def _each(works: Iterable[tuple[Any, Callable[[], Any]]], at_once: int) -> Iterator[tuple[Any, Any]]:
+    """Do each work in a child process, so many at once; yields (key, answer), None for a child that died."""
+    running: dict[int, tuple[Any, int]] = {}
+    for key, work in works:
+        reader, child = _fork(work)
+        running[reader] = (key, child)
+        if len(running) == at_once:
+            yield _first_done(running)
+    while running:
+        yield _first_done(running)
+
+
+def _fork(work: Callable[[], Any]) -> tuple[int, int]:
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(writer)
+        return reader, child
+    os.close(reader)
+    with contextlib.suppress(BaseException), os.fdopen(writer, "wb") as pipe:
+        pickle.dump(work(), pipe)
+    os._exit(0)
+
+
+def _first_done(running: dict[int, tuple[Any, int]]) -> tuple[Any, Any]:
+    """Wait for one of the children; what it sends fits no pipe, so it is read until the end."""
+    ready, _, _ = select.select(list(running), (), ())
+    key, child = running.pop(ready[0])
+    with os.fdopen(ready[0], "rb") as pipe:
+        sent = pipe.read()
+    os.waitpid(child, 0)
     try:
-        done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, timeout=_TIMEOUT_S, check=False)
-    except subprocess.TimeoutExpired:
-        return True
-    finally:
-        target.write_text(source, encoding="utf-8")
-    return done.returncode != 0
+        return key, pickle.loads(sent)  # noqa: S301 - from our own child
+    except (EOFError, pickle.UnpicklingError):
+        return key, None
+
+
+# --- The unchanged plugins ---
+
+
+def _observed(corpus: Corpus, jobs: Sequence[Job]) -> tuple[dict[Job, float], dict[tuple[str, int], list[Job]]]:
+    """Run jobs unchanged; return their times and who reached which line (negative: when it was imported)."""
+    watch = plugin_mutants.Watch()
+    importlib.import_module("tests.parity.case")
+    reached: dict[tuple[str, int], list[Job]] = {(file, -line): [] for file, line in watch.take()}
+    seconds: dict[Job, float] = {}
+    for job in jobs:
+        began = time.process_time()
+        if not corpus.is_equal(job):
+            raise SystemExit(f"{job} differs without any change")
+        seconds[job] = time.process_time() - began
+        for place in watch.take():
+            reached.setdefault(place, []).append(job)
+    return seconds, reached
+
+
+def baseline(corpus: Corpus, at_once: int) -> Baseline:
+    """Run everything unchanged."""
+    found, jobs = Baseline(), corpus.jobs()
+    parts = [jobs[start::8] for start in range(8)]
+    works = [(number, functools.partial(_observed, corpus, part)) for number, part in enumerate(parts)]
+    for _, answer in _each(works, at_once):
+        if answer is None:
+            raise SystemExit("the unchanged plugins do not pass")
+        seconds, reached = answer
+        found.seconds |= seconds
+        for (file, line), whose in reached.items():
+            found.reached.setdefault(file, {}).setdefault(line, []).extend(whose)
+    return found
+
+
+# --- Mutants ---
+
+
+def _limited(seconds: float) -> None:
+    limit = int(time.process_time() + seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+
+
+def _parity(corpus: Corpus, mutant: Mutant, jobs: Sequence[Job], usual_s: float) -> int:
+    _limited(_GRACE_S + 4 * usual_s)
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, 1)
+    os.dup2(devnull, 2)
+    plugin_mutants.install(mutant)
+    for job in jobs:
+        try:
+            if not corpus.is_equal(job):
+                return _NOTICED
+        except Exception:  # noqa: BLE001 - whatever it is, it is noticed
+            return _NOTICED
+    return _UNNOTICED
+
+
+def _tests(mutant: Mutant) -> int:
+    import pytest
+
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, 1)
+    os.dup2(devnull, 2)
+    plugin_mutants.install(mutant)
+    plugin_mutants.forget("schedlab", "tests")
+    with contextlib.redirect_stdout(io.StringIO()):
+        return _NOTICED if pytest.main(["-x", "-q", "-p", "no:cacheprovider", unit_tests_of(mutant)]) else _UNNOTICED
+
+
+def unit_tests_of(mutant: Mutant) -> str:
+    """Return where a plugin's own tests are: a package's folder, or a module's file."""
+    plugin, inside, _ = mutant.file.removesuffix(".py").partition("/")
+    return f"{_UNIT_TESTS}/{plugin}" if inside else f"{_UNIT_TESTS}/test_{plugin}.py"
+
+
+def judge_mutants(corpus: Corpus, known: Baseline, mutants: Sequence[Mutant], at_once: int) -> dict[Mutant, str]:
+    """Return who notices each mutant."""
+    verdicts: dict[Mutant, str] = {}
+
+    def parity_works() -> Iterator[tuple[Mutant, Callable[[], int]]]:
+        for mutant in mutants:
+            jobs = known.jobs(mutant)
+            usual_s = sum(known.seconds[job] for job in jobs)
+            yield mutant, functools.partial(_parity, corpus, mutant, jobs, usual_s)
+
+    for number, (mutant, answer) in enumerate(_each(parity_works(), at_once), 1):
+        verdicts[mutant] = SURVIVED if answer == _UNNOTICED else PARITY
+        if answer == _UNNOTICED:
+            print(f"parity does not notice {mutant} ({len(known.jobs(mutant))} cases reach it)", flush=True)
+        if number % 50 == 0:
+            print(f"{number} of {len(mutants)} tried", flush=True)
+    left = [mutant for mutant in mutants if verdicts[mutant] == SURVIVED]
+    for mutant, answer in _each(((mutant, functools.partial(_tests, mutant)) for mutant in left), at_once):
+        if answer == _UNNOTICED:
+            print(f"survived: {mutant}", flush=True)
+        else:
+            verdicts[mutant] = TESTS
+    return verdicts
+
+
+def summary(options: argparse.Namespace, verdicts: dict[Mutant, str], total: int, equal: int) -> dict[str, Any]:
+    """Return what is kept of a run."""
+    counts = collections.Counter(verdicts.values())
+    command = " ".join(("python -m tools.mutate_plugins CORPUS JUDGE", *sys.argv[3:]))
+    return {
+        "command": command.removesuffix(" --write"),
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "seed": options.seed,
+        "mutants": total,
+        "equivalent": equal,
+        "tried": len(verdicts),
+        **{name: counts[name] for name in (PARITY, TESTS, SURVIVED)},
+        "only_tests": [str(mutant) for mutant, verdict in verdicts.items() if verdict == TESTS],
+        "survivors": [str(mutant) for mutant, verdict in verdicts.items() if verdict == SURVIVED],
+    }
+
+
+def _known(options: argparse.Namespace, corpus: Corpus) -> Baseline:
+    """Return what the unchanged plugins do, from the file that remembers it if they are still the same."""
+    sources = [(PLUGINS / file).read_bytes() for file in plugin_files()]
+    version = hashlib.sha256(b"".join(sources)).hexdigest()
+    if options.watched is not None and options.watched.exists():
+        of, known = pickle.loads(options.watched.read_bytes())  # noqa: S301 - written below
+        if of == version:
+            assert isinstance(known, Baseline)
+            return known
+    known = baseline(corpus, options.jobs)
+    if options.watched is not None:
+        options.watched.write_bytes(pickle.dumps((version, known)))
+    return known
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tools.mutate_plugins", description="Count who notices changes.")
+    parser.add_argument("corpus", type=Path, help="folder with FAMILY.jsonl.gz files")
+    parser.add_argument("judge", type=Path, help="the program that compares")
+    parser.add_argument("--sample", type=int, default=0, help="try so many of the mutants (default: all)")
+    parser.add_argument("--seed", type=int, default=1, help="which sample")
+    parser.add_argument("--only", default="", help="only mutants of FILE, or FILE:LINE, below the plugins")
+    parser.add_argument("--jobs", type=int, default=2, help="processes at once")
+    parser.add_argument("--watched", type=Path, help="remember here which lines the unchanged plugins' cases reach")
+    parser.add_argument("--write", action="store_true", help=f"write {RESULT.relative_to(ROOT)}")
+    return parser.parse_args()
 
 
 def main() -> int:
-    """Try a sample of all mutants."""
-    if len(sys.argv) not in {3, 4, 5}:
-        print(__doc__)
-        return 2
-    corpus, judge = (str(Path(word).resolve()) for word in sys.argv[1:3])
-    size, seed = (int(word) for word in (*sys.argv[3:], "100", "1")[:2])
-    with tempfile.TemporaryDirectory(prefix="schedlab-mutants-") as folder:
-        tree = Path(folder)
-        for part in ("src", "tests"):
-            shutil.copytree(ROOT / part, tree / part, ignore=shutil.ignore_patterns("__pycache__"))
-        files = [file.relative_to(ROOT / PLUGINS) for file in sorted((ROOT / PLUGINS).rglob("*.py"))]
-        known = [file for file in files if str(file).startswith(tuple(_FAMILIES))]
-        every = [one for file in known for one in mutants(file, (ROOT / PLUGINS / file).read_text(encoding="utf-8"))]
-        sample = random.Random(seed).sample(every, min(size, len(every)))  # noqa: S311 - a repeatable sample
-        survivors = []
-        for position, mutant in enumerate(sample, 1):
-            if not noticed(tree, mutant, corpus, judge):
-                survivors.append(mutant)
-                print(f"survived: {mutant.file}:{mutant.line} {mutant.change}", flush=True)
-            if position % 10 == 0:
-                print(f"{position} tried, {len(survivors)} survived", flush=True)
-    print(f"{len(every)} mutants, {len(sample)} tried, {len(sample) - len(survivors)} noticed by parity")
+    """Try the mutants."""
+    options = _parse()
+    # What no mutant changes is imported once; children inherit it.
+    importlib.import_module("tests.parity.case")
+    corpus = Corpus(options.corpus, options.judge)
+    known = _known(options, corpus)
+    print(f"{len(known.seconds)} jobs, {sum(known.seconds.values()):.0f} s of CPU unchanged and watched", flush=True)
+    every = plugin_mutants.every_mutant()
+    named = plugin_mutants.equivalents()
+    chosen = [one for one in every if not any(entry.covers(one) for entry in named)]
+    equal = len(every) - len(chosen)
+    chosen = [one for one in chosen if f"{one.file}:{one.line}".startswith(options.only)]
+    if options.sample:
+        rng = random.Random(options.seed)  # noqa: S311 - a repeatable sample
+        chosen = rng.sample(chosen, min(options.sample, len(chosen)))
+    result = summary(options, judge_mutants(corpus, known, chosen, options.jobs), len(every), equal)
+    print(json.dumps({key: value for key, value in result.items() if not isinstance(value, list)}, indent=2))
+    if options.write:
+        RESULT.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
     return 0
 
 

@@ -37,6 +37,7 @@ from tests.parity import volumes
 from tests.parity.extenders import Extenders
 from tests.parity.families import Case
 from tests.parity.front_door import CREATED_NS, FrontDoor, uid_of
+from tests.parity.scalar import scalar_registry
 
 FIRST_REVISION: Final = 100
 #: When the first step begins; as for the recorder, later than any start time of a pod.
@@ -114,12 +115,13 @@ class Mode:
     """What may be varied without changing a decision, and gates that are forced.
 
     arrays: nobody listens to single filter calls, so that preemption may try all nodes at once. full: every filter
-    judges every node for the record.
+    judges every node for the record. scalar: plugins are asked about one node at a time.
     """
 
     gates: Mapping[str, bool] = field(default_factory=dict)
     arrays: bool = False
     full: bool = False
+    scalar: bool = False
 
 
 class World:
@@ -153,6 +155,7 @@ class World:
             observer=self.observer,
             filter_tap=None if mode.arrays else self.observer,
             full=mode.full,
+            registry=scalar_registry() if mode.scalar else None,
         )
         for resource in self.scheduler.resources():
             informers.on_change(resource, self.scheduler.handle)
