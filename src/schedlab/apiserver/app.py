@@ -13,10 +13,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -172,6 +172,14 @@ class APIServer:
 
         serve()
         registry.on_resources(serve)
+
+    def check(self, authorization_header: bytes | None, peer: Mapping[str, Any] | None, verb: str, path: str) -> None:
+        """Let a request to another server of this cluster pass; raises Unauthorized, Forbidden."""
+        user = self._authenticator.authenticate(authorization_header, peer)
+        info = RequestInfo(path=path, verb=verb)
+        verdict = self._authorizer.authorize(user, info)
+        if not verdict.allowed:
+            raise authorization.forbidden(user, info, verdict.reason)
 
     # --- stopping ----------------------------------------------------------------------------------------------------
 

@@ -7,9 +7,9 @@ are really looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from schedlab.apimachinery import gojson
 from schedlab.apiserver.request_info import Query
@@ -71,53 +71,60 @@ class HealthAnswer:
     text: str
 
 
-class Health:
-    """The checks; `stopping` says whether the server is about to end, `storage_works` whether writes can be kept."""
+#: Says why a check fails, or "".
+Check: TypeAlias = Callable[[], str]
 
-    def __init__(self, stopping: Callable[[], bool], storage_works: Callable[[], bool] = lambda: True) -> None:
-        self._stopping = stopping
-        self._storage_works = storage_works
 
-    def _passes(self, check: str) -> bool:
-        if check == "shutdown":
-            return not self._stopping()
-        return check not in _STORAGE or self._storage_works()
+class HealthEndpoints:
+    """Endpoints (healthz, livez, readyz), each with its checks by name, in the order in which they are listed."""
+
+    def __init__(self, checks: Mapping[str, Mapping[str, Check]]) -> None:
+        self._checks = checks
 
     def answer(self, path: str, query: Query) -> HealthAnswer | None:
         """Answer a path below one of the endpoints, None when there is no such check."""
         endpoint, _, check = path.strip("/").partition("/")
-        checks = CHECKS.get(endpoint)
+        checks = self._checks.get(endpoint)
         if checks is None or (check and check not in checks):
             return None
-        if check:
-            return self._one(check)
-        return self._all(endpoint, checks, query)
-
-    def _one(self, check: str) -> HealthAnswer:
-        if self._passes(check):
-            return HealthAnswer(200, "ok")
-        return HealthAnswer(500, f"internal server error: {_reason(check)}\n")
-
-    def _all(self, endpoint: str, checks: tuple[str, ...], query: Query) -> HealthAnswer:
-        excluded = set(query.get("exclude", ()))
-        lines, failed = [], []
-        for check in checks:
-            if check in excluded:
-                lines.append(f"[+]{check} excluded: ok")
-            elif self._passes(check):
-                lines.append(f"[+]{check} ok")
-            else:
-                lines.append(f"[-]{check} failed: reason withheld")
-                failed.append(check)
-        unknown = sorted(excluded - set(checks))
-        if unknown:
-            names = ", ".join(map(gojson.quote, unknown))
-            lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
-        text = "".join(f"{line}\n" for line in lines)
-        if failed:
-            return HealthAnswer(500, f"{text}{endpoint} check failed\n")
-        return HealthAnswer(200, f"{text}{endpoint} check passed\n" if "verbose" in query else "ok")
+        return _one(checks[check]) if check else _all(endpoint, checks, query)
 
 
-def _reason(check: str) -> str:
-    return "process is shutting down" if check == "shutdown" else "the last write could not be kept"
+def _one(check: Check) -> HealthAnswer:
+    reason = check()
+    return HealthAnswer(500, f"internal server error: {reason}\n") if reason else HealthAnswer(200, "ok")
+
+
+def _all(endpoint: str, checks: Mapping[str, Check], query: Query) -> HealthAnswer:
+    excluded = set(query.get("exclude", ()))
+    lines, failed = [], False
+    for name, check in checks.items():
+        if name in excluded:
+            lines.append(f"[+]{name} excluded: ok")
+        elif check():
+            lines.append(f"[-]{name} failed: reason withheld")
+            failed = True
+        else:
+            lines.append(f"[+]{name} ok")
+    unknown = sorted(excluded - set(checks))
+    if unknown:
+        names = ", ".join(map(gojson.quote, unknown))
+        lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
+    text = "".join(f"{line}\n" for line in lines)
+    if failed:
+        return HealthAnswer(500, f"{text}{endpoint} check failed\n")
+    return HealthAnswer(200, f"{text}{endpoint} check passed\n" if "verbose" in query else "ok")
+
+
+class Health(HealthEndpoints):
+    """The API server's; `stopping` says whether it is about to end, `storage_works` whether writes can be kept."""
+
+    def __init__(self, stopping: Callable[[], bool], storage_works: Callable[[], bool] = lambda: True) -> None:
+        def storage() -> str:
+            return "" if storage_works() else "the last write could not be kept"
+
+        real: dict[str, Check] = dict.fromkeys(_STORAGE, storage)
+        real["shutdown"] = lambda: "process is shutting down" if stopping() else ""
+        super().__init__(
+            {endpoint: {name: real.get(name, lambda: "") for name in names} for endpoint, names in CHECKS.items()}
+        )

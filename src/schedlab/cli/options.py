@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, TypeAlias
@@ -145,6 +147,12 @@ class StorageOptions:
 
 
 NO_STORAGE: Final = StorageOptions()
+SecurePortOption: TypeAlias = Annotated[
+    int,
+    Parameter(
+        help="Port of the scheduler's own HTTPS (/metrics, /healthz, /configz), kube-scheduler's is 10259; 0: none."
+    ),
+]
 
 
 def refuse_negative(number: int, option: str, what: str) -> None:
@@ -167,6 +175,16 @@ def read_seconds(text: str, option: str) -> int:
     if seconds < 0 or rest:
         raise SchedlabError(f"{text} is not a number of whole seconds", location=option, hint="write 90s, 30m or 1h30m")
     return seconds
+
+
+@contextmanager
+def optional_socket(port: int, option: str) -> Iterator[socket.socket | None]:
+    """Give a bound socket for as long as it is needed; none for port 0."""
+    if not port:
+        yield None
+        return
+    with bound_socket(port, option) as bound:
+        yield bound
 
 
 def bound_socket(port: int, option: str) -> socket.socket:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +15,14 @@ import yaml
 from cyclopts import Parameter
 
 from schedlab.apimachinery.features import FeatureGates
-from schedlab.cli.options import NO_PLUGINS, PluginOptions, bound_socket, refuse_negative
+from schedlab.cli.options import (
+    NO_PLUGINS,
+    PluginOptions,
+    SecurePortOption,
+    bound_socket,
+    optional_socket,
+    refuse_negative,
+)
 from schedlab.cli.up import read_config
 from schedlab.cluster.home import Home
 from schedlab.cluster.scheduler_instance import InstanceSettings
@@ -80,6 +88,7 @@ def scheduler(
     write_config_to: Annotated[
         Path | None, Parameter(help="Write the whole configuration, defaults included, to this file and end.")
     ] = None,
+    secure_port: SecurePortOption = 0,
     name: Annotated[str, Parameter(help="Name under which `schedlab explain` finds the decisions.")] = "scheduler",
 ) -> int:
     """Run a scheduler like kube-scheduler, with every decision recorded. Ctrl-C stops it.
@@ -96,6 +105,7 @@ def scheduler(
         hooks=plugins.load_hooks(),
         full=full,
         verbosity=v,
+        counts=bool(secure_port),
     )
     if write_config_to is not None:
         _write_config(settings, write_config_to)
@@ -104,8 +114,8 @@ def scheduler(
     access = load_access(kubeconfig or _own_kubeconfig(raw, config), context=context)
     home = Home.of(name)
     home.prepare()
-    with home.hold():
-        return uvloop.run(_run(settings, access, home))
+    with home.hold(), optional_socket(secure_port, "--secure-port") as secure:
+        return uvloop.run(_run(settings, access, home, secure))
 
 
 def _own_kubeconfig(raw: Mapping[str, Any] | None, config: Path | None) -> Path | None:
@@ -131,7 +141,7 @@ def _write_config(settings: InstanceSettings, file: Path) -> None:
         ) from error
 
 
-async def _run(settings: InstanceSettings, access: Access, home: Home) -> int:
+async def _run(settings: InstanceSettings, access: Access, home: Home, secure: socket.socket | None) -> int:
     alone = StandaloneScheduler(settings, access, lambda line: print(line, file=sys.stderr, flush=True))
     for warning in alone.instance.warnings:
         print(f"warning: {warning}", file=sys.stderr, flush=True)
@@ -143,6 +153,8 @@ async def _run(settings: InstanceSettings, access: Access, home: Home) -> int:
         try:
             await alone.start()
             await alone.serve(app, bound)
+            if secure is not None:
+                await alone.serve_scheduler(secure, home.pki)
             home.write_cluster({"simulator": f"http://{host}:{port}", "pid": os.getpid()})
             return await alone.until_stopped()
         finally:

@@ -21,9 +21,11 @@ from schedlab.cli.options import (
     NO_STORAGE,
     APIServerOptions,
     PluginOptions,
+    SecurePortOption,
     StagesOption,
     StorageOptions,
     bound_socket,
+    optional_socket,
     read_seconds,
     refuse_negative,
 )
@@ -62,6 +64,7 @@ def up(
     serving: APIServerOptions = API_SERVER_DEFAULTS,
     port: Annotated[int, Parameter(help="Port of the simulator's REST API and start page.")] = 1212,
     apiserver_port: Annotated[int, Parameter(help="Port of the Kubernetes API.")] = 3131,
+    secure_port: SecurePortOption = 0,
     name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
 ) -> int:
     """Start a simulated cluster: API server, scheduler, kubelets. Ctrl-C stops it."""
@@ -75,6 +78,7 @@ def up(
         full=full,
         nodes=nodes,
         schedules=scheduler,
+        counts=bool(secure_port),
         plugins=plugins.load_plugins(),
         hooks=plugins.load_hooks(),
         stages=load_stages(stages),
@@ -91,8 +95,9 @@ def up(
         home.hold(),
         bound_socket(apiserver_port, "--apiserver-port") as api,
         bound_socket(port, "--port") as simulator,
+        optional_socket(secure_port, "--secure-port") as secure,
     ):
-        uvloop.run(_serve(settings, home, Sockets(api, simulator), served_as))
+        uvloop.run(_serve(settings, home, Sockets(api, simulator, secure), served_as))
     return 0
 
 
@@ -122,6 +127,7 @@ class Sockets:
 
     api: socket.socket
     simulator: socket.socket
+    scheduler: socket.socket | None
 
 
 async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, serving: Serving) -> None:
@@ -136,6 +142,9 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, servin
             "apiserver": served.url,
             "simulator": f"http://{loopback_address(sockets.simulator)}",
         }
+        if sockets.scheduler is not None:
+            await served.serve_scheduler(sockets.scheduler)
+            addresses["scheduler"] = f"https://{loopback_address(sockets.scheduler)}"
         home.write_cluster({**addresses, "pid": os.getpid()})
         for warning in cluster.warnings:
             print(f"warning: {warning}", file=sys.stderr, flush=True)
@@ -150,6 +159,7 @@ def _greeting(home: Home, addresses: Mapping[str, str], cluster: Cluster, storag
     return (
         f"Kubernetes API   {addresses['apiserver']}",
         f"simulator        {addresses['simulator']}",
+        *([f"scheduler        {addresses['scheduler']}"] if "scheduler" in addresses else []),
         f"kubeconfig       {home.kubeconfig}",
         *_plugin_lines(cluster),
         "",

@@ -40,6 +40,7 @@ from schedlab.kubelet.stages.controller import StageController, finder
 from schedlab.registry import Overlay
 from schedlab.scheduler.framework.hooks import HooksFactory
 from schedlab.scheduler.framework.interface import PluginEntry
+from schedlab.scheduler.metrics import SchedulerMetrics
 from schedlab.scheduler.scheduler import Origin, Scheduler
 from schedlab.store import Backend
 
@@ -53,7 +54,7 @@ class ClusterSettings(APISettings):
 
     scheduler_config: a decoded KubeSchedulerConfiguration, None for the default one. full: every filter judges every
     node for the record, also after the first failure; no decision changes. nodes: how many there are at least at the
-    start. schedules: whether its own scheduler does anything. plugins: plugins that do not come with the scheduler (`plugin_class.entry_of` makes an entry of a class); profiles of
+    start. schedules: whether its own scheduler does anything, counts: whether it keeps metrics. plugins: plugins that do not come with the scheduler (`plugin_class.entry_of` makes an entry of a class); profiles of
     scheduler_config have to enable them, without one they are enabled at all their extension points. hooks: what goes
     around plugins, by their names (`framework.hooks.factory_of` makes a factory of a class). stages: KWOK's Stages that
     are there from the start (`stage_loading.load_stages` reads them). controllers: which
@@ -68,6 +69,7 @@ class ClusterSettings(APISettings):
     full: bool = True
     nodes: int = 0
     schedules: bool = True
+    counts: bool = False
     plugins: tuple[PluginEntry, ...] = ()
     hooks: Mapping[str, HooksFactory] = field(default_factory=dict)
     stages: tuple[Mapping[str, Any], ...] = ()
@@ -105,6 +107,7 @@ class Cluster(API):
         self._wake: Callable[[], None] | None = None
         self.log = DecisionLog(newest_revision=lambda: self.registry.revision)
         self.warnings: Sequence[str] = ()
+        self.scheduler_metrics = SchedulerMetrics(settings.feature_gates) if settings.counts else None
         #: Whether the scheduler has been told of everything by the one that it goes on from.
         self._is_told = original is not None and revision is None
         self.scheduler = self._new_scheduler(random.split("scheduler"), original if self._is_told else None)
@@ -141,6 +144,7 @@ class Cluster(API):
             random=random,
             listers=self.informers,
             observer=self.log,
+            metrics=self.scheduler_metrics,
             origin=None if original is None else Origin.of(original.scheduler),
         )
         scheduler, self.warnings = make_scheduler(

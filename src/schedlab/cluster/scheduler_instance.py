@@ -34,6 +34,7 @@ from schedlab.kernel.randomness import RandomSource
 from schedlab.scheduler.config import ConfigError, KubeSchedulerConfiguration, load
 from schedlab.scheduler.framework.hooks import HooksFactory
 from schedlab.scheduler.framework.interface import PluginEntry
+from schedlab.scheduler.metrics import SchedulerMetrics
 from schedlab.scheduler.scheduler import Scheduler
 
 #: What plugins look up that wakes nobody: there before the first pod is tried, as upstream's informers are.
@@ -72,6 +73,7 @@ class InstanceSettings:
     hooks: Mapping[str, HooksFactory] = field(default_factory=dict)
     full: bool = False
     verbosity: int = 0
+    counts: bool = False
 
     def configuration(self) -> KubeSchedulerConfiguration:
         """Return the configuration that the settings stand for; raises ConfigError with every mistake."""
@@ -108,6 +110,7 @@ class SchedulerInstance:
         self._client, self._engine, self._process = client, engine, process
         self.lines = SchedulerLog(process.clock, process.write, verbosity=settings.verbosity, pid=process.pid)
         self.decisions = DecisionLog()
+        self.metrics = SchedulerMetrics(settings.feature_gates) if settings.counts else None
         self.informers = Informers(client)
         #: Whether it schedules: everything is known and it leads, if there is an election.
         self.is_active = False
@@ -138,6 +141,7 @@ class SchedulerInstance:
                 hooks=settings.hooks,
                 observer=Observers(self.lines, self.decisions),
                 full=settings.full,
+                metrics=self.metrics,
             )
         except ConfigError as error:
             error.location = error.location or location

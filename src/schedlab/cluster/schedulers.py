@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from schedlab.kernel.clock import Clock
     from schedlab.kernel.randomness import RandomSource
     from schedlab.scheduler.framework.record import Observer
+    from schedlab.scheduler.metrics import SchedulerMetrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +29,7 @@ class Surroundings:
     listers: Listers
     observer: Observer
     origin: Origin | None = None
+    metrics: SchedulerMetrics | None = None
 
 
 def make_scheduler(
@@ -51,6 +53,7 @@ def make_scheduler(
             observer=around.observer,
             full=settings.full,
             origin=around.origin,
+            metrics=around.metrics,
         )
     except ConfigError as error:
         # What is wrong with a profile shows only when its plugins are made, and they do not know the file.

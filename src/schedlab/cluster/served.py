@@ -37,6 +37,8 @@ from schedlab.cluster.home import Home
 from schedlab.cluster.http_caller import HTTPCaller
 from schedlab.cluster.live import LiveDriver
 from schedlab.cluster.memory import memory_bytes
+from schedlab.cluster.scheduler_access import OwnAccess
+from schedlab.cluster.scheduler_server import SchedulerServer, checks_of
 from schedlab.cluster.storage import Storage
 from schedlab.cluster.wall_clock import WallClock, entropy
 from schedlab.kernel.errors import SchedlabError
@@ -90,7 +92,7 @@ class ServedAPI:
         self.url = f"http://{address}" if self._insecure else f"https://{address}"
         self.token = home.token()
         bootstrap_access(self.api.registry)
-        server = APIServer(
+        self.server = APIServer(
             self.api.registry,
             self._clock,
             Authenticator({self.token: ADMINISTRATOR}, nobody=UNSECURED_USER if self._insecure else ANONYMOUS_USER),
@@ -102,7 +104,8 @@ class ServedAPI:
             signing_key=ensure_signing_key(home.pki),
             audit=self._audit,
         )
-        self._servers = [RunningServer(server, bound, None if self._insecure else certificates)]
+        self._certificates = certificates
+        self._servers = [RunningServer(self.server, bound, None if self._insecure else certificates)]
         self._driver = LiveDriver(self.api.engine, self._clock)
 
     def _make(self, settings: APISettings) -> API:
@@ -140,6 +143,12 @@ class ServedAPI:
     async def serve(self, app: Application, bound: socket.socket) -> None:
         """Answer on another socket, in plain HTTP."""
         server = RunningServer(app, bound)
+        self._servers.append(server)
+        await server.start()
+
+    async def serve_securely(self, app: Application, bound: socket.socket) -> None:
+        """Answer on another socket, with the API server's certificate."""
+        server = RunningServer(app, bound, self._certificates)
         self._servers.append(server)
         await server.start()
 
@@ -221,6 +230,15 @@ class ServedCluster(ServedAPI):
 
     def _metrics(self) -> ResourceMetrics:
         return self.cluster.metrics
+
+    async def serve_scheduler(self, bound: socket.socket) -> None:
+        """Answer as kube-scheduler does of itself; the settings must say that it `counts`."""
+        assert self.cluster.scheduler_metrics is not None
+        checks = checks_of(lambda: "", stopping=lambda: self.server.stopping)
+        app = SchedulerServer(
+            lambda: self.cluster.scheduler, self.cluster.scheduler_metrics, OwnAccess(self.server), checks
+        )
+        await self.serve_securely(app, bound)
 
     def status(self) -> dict[str, Any]:
         """Tell how the cluster is: what `schedlab status` shows."""

@@ -18,17 +18,22 @@ import platform
 import signal
 import socket
 from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 from schedlab import __version__
 from schedlab.apimachinery.time import format_time
 from schedlab.apimachinery.version import KUBERNETES_VERSION
+from schedlab.apiserver.certificates import ensure_certificates
 from schedlab.apiserver.server import Application, RunningServer
 from schedlab.cluster.driver import Engine
 from schedlab.cluster.http_caller import HTTPCaller
 from schedlab.cluster.live import LiveDriver
 from schedlab.cluster.memory import memory_bytes
+from schedlab.cluster.scheduler_access import ReviewedAccess
 from schedlab.cluster.scheduler_instance import InstanceSettings, Process, SchedulerInstance
+from schedlab.cluster.scheduler_server import SchedulerServer, checks_of
 from schedlab.cluster.wall_clock import WallClock, entropy
 from schedlab.remote.client import RemoteClient
 from schedlab.remote.kubeconfig import Access
@@ -67,6 +72,31 @@ class StandaloneScheduler:
     async def serve(self, app: Application, bound: socket.socket) -> None:
         """Answer on a socket, in plain HTTP."""
         server = RunningServer(app, bound)
+        self._servers.append(server)
+        await server.start()
+
+    async def serve_scheduler(self, bound: socket.socket, pki: Path) -> None:
+        """Answer as kube-scheduler does of itself; the settings must say that it `counts`."""
+        instance = self.instance
+        assert instance.metrics is not None
+
+        def synced() -> str:
+            return "" if instance.is_synced else "handlers are not fully synchronized"
+
+        def election() -> str:
+            elector = instance.elector
+            is_lost = elector is not None and elector.state == "lost"
+            return "failed election to renew leadership" if is_lost else ""
+
+        checks = checks_of(synced, None if instance.elector is None else election)
+        app = SchedulerServer(
+            lambda: instance.scheduler,
+            instance.metrics,
+            ReviewedAccess(self._client),
+            checks,
+            leads=lambda: instance.is_active,
+        )
+        server = RunningServer(app, bound, ensure_certificates(pki, datetime.now(tz=UTC)))
         self._servers.append(server)
         await server.start()
 

@@ -77,14 +77,14 @@ class Histogram:
         self.name, self.bounds, self.labels, self.description = name, tuple(bounds), labels, description
         self.values: dict[Labels, tuple[list[int], list[float]]] = {}
 
-    def observe(self, value: float, *values: str) -> None:
-        """Count one observation."""
+    def observe(self, value: float, *values: str, times: int = 1) -> None:
+        """Count one observation, or several of the same value."""
         found = self.values.get(values)
         if found is None:
             found = self.values[values] = ([0] * (len(self.bounds) + 1), [0.0])
         buckets, total = found
-        buckets[bisect_left(self.bounds, value)] += 1
-        total[0] += value
+        buckets[bisect_left(self.bounds, value)] += times
+        total[0] += value * times
 
     def count(self, *values: str) -> int:
         """Return how many observations there were."""

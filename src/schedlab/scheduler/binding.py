@@ -58,6 +58,8 @@ class Binding:
     _groups: list[list[Any]] = field(default_factory=list)
     _working: dict[str, Job | None] = field(default_factory=dict)
     _permit_since_ns: int = 0
+    # When pre_bind or bind began.
+    _phase_since_ns: int = 0
 
     # --- Before pre_bind ---
 
@@ -113,6 +115,7 @@ class Binding:
     def _pre_bind(self) -> None:
         """From here on the pod cannot become unschedulable: failures are retried after a backoff."""
         self.phase = "pre_bind"
+        self._phase_since_ns = self.scheduler.clock.now_ns()
         self.scheduler.queue.done(self.pod.uid)
         if self._pre_flight is None:
             between = self.scheduler.outbox.between_cycles
@@ -149,6 +152,9 @@ class Binding:
         if self.record is not None:
             self.record.pre_bind[name] = status
         if status is not None and status.code != Code.SUCCESS:
+            self._count_point("PreBind", status)
+            if name == "VolumeBinding":
+                self.framework.metrics.volume_stage_failed("bind")
             self._stop_working()
             if status.rejected:
                 self._fail(Failure(status.with_plugin(name)))
@@ -170,6 +176,11 @@ class Binding:
             status = wrapped(f'running PreBind plugin "{names[0]}"', status)
         self._fail(Failure(status))
 
+    def _count_point(self, point: str, status: Status | None) -> None:
+        elapsed_ns = self.scheduler.clock.now_ns() - self._phase_since_ns
+        text = "Success" if status is None else status.code.text
+        self.framework.metrics.point(point, text, self.framework.profile_name, elapsed_ns)
+
     def _stop_working(self) -> None:
         for job in self._working.values():
             if job is not None:
@@ -189,7 +200,9 @@ class Binding:
         in_pre_bind = self.scheduler.on_the_way.in_pre_bind.get(self.pod.uid)
         if in_pre_bind is not None:
             in_pre_bind.finish()
+        self._count_point("PreBind", None)
         self.phase = "bind"
+        self._phase_since_ns = self.scheduler.clock.now_ns()
         self._ask_extender(0)
 
     def _ask_extender(self, index: int) -> None:
@@ -239,7 +252,9 @@ class Binding:
             self.record.bind[name] = status
         if status is not None and status.code == Code.SKIP and index + 1 < len(plugins):
             self._bind(index + 1)
-        elif status is None or status.code in {Code.SUCCESS, Code.SKIP}:
+            return
+        self._count_point("Bind", status)
+        if status is None or status.code in {Code.SUCCESS, Code.SKIP}:
             self._bind_ended(status)
         elif status.rejected:
             self._bind_ended(status.with_plugin(name))

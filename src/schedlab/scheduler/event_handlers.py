@@ -22,6 +22,7 @@ from schedlab.scheduler.queue.cluster_events import (
     NODE_ADD,
     NODE_DELETE,
     UNSCHEDULED_POD_ADD,
+    event_label,
     node_changes,
     only_results_written,
     pod_changes,
@@ -249,6 +250,21 @@ def _wanted_actions(profiles: Mapping[str, QueueProfile], features: FeatureGates
             if feature is None or features.enabled(feature):
                 wanted[kind] = wanted.get(kind, ActionType.NONE) | action
     return wanted
+
+
+def event_labels(event: WatchEvent, features: FeatureGates) -> tuple[str, ...]:
+    """Return what upstream calls a change in the metric of its handling."""
+    before, after = _states(event)
+    action = "Add" if before is None else "Delete" if after is None else "Update"
+    either = after or before
+    assert either is not None
+    if either.resource == PODS:
+        of = "AssignedPod" if either.view.spec.node_name else "UnschedulablePod"
+        return (f"{of}{action}",)
+    if either.resource == NODES and before is not None and after is not None:
+        return tuple(event_label(each) for each in node_changes(before.view, after.view, features))
+    kind = EventResource.NODE if either.resource == NODES else WAKING_RESOURCES[either.resource]
+    return (f"{kind.value}{action}",)
 
 
 def _states(event: WatchEvent) -> tuple[StoredObject | None, StoredObject | None]:

@@ -15,6 +15,7 @@ from schedlab.scheduler.extender import ignored_resources
 from schedlab.scheduler.framework.plugin_args import PluginArgsError
 from schedlab.scheduler.runtime.framework import Framework
 from schedlab.scheduler.runtime.plugin_lists import ProfileError, needed
+from schedlab.scheduler.runtime.timed_framework import TimedFramework
 
 if TYPE_CHECKING:
     from schedlab.scheduler.config.types import KubeSchedulerConfiguration
@@ -37,10 +38,11 @@ def build_profiles(
     _leave_to_extenders(config)
     _check_args(config, registry)
     made: dict[str, Framework] = {}
+    make = Framework if services.metrics is None else TimedFramework
     for profile in config.profiles:
         name = profile.scheduler_name or ""
         try:
-            made[name] = Framework(profile, registry, services)
+            made[name] = make(profile, registry, services)
         except ProfileError as error:
             text = f"initializing profiles: creating profile for scheduler name {name}: {error}"
             raise ConfigError(text, hint=_hint(str(error), registry)) from error

@@ -46,7 +46,7 @@ from schedlab.scheduler.cache.journal import CacheJournal
 from schedlab.scheduler.config.encode import encode
 from schedlab.scheduler.config.load import ConfigError
 from schedlab.scheduler.dra.devices import Devices
-from schedlab.scheduler.event_handlers import NODES, PODS, WAKING_RESOURCES, EventHandlers
+from schedlab.scheduler.event_handlers import NODES, PODS, WAKING_RESOURCES, EventHandlers, event_labels
 from schedlab.scheduler.events import cut_note, event_write
 from schedlab.scheduler.extender import build_extenders
 from schedlab.scheduler.failure import REASON_ERROR, handle_failure
@@ -257,6 +257,7 @@ class Scheduler:
             ),
             pods=self.pods,
             observer=self.observer,
+            metrics=self.metrics,
             plugin_failed=self._pre_enqueue_failed,
         )
 
@@ -302,9 +303,14 @@ class Scheduler:
 
     def handle(self, event: WatchEvent) -> None:
         """Take a change of the cluster."""
+        started_ns = self.clock.now_ns()
         self.revision = max(self.revision, event.object.revision)
         self.handlers.handle(event)
         self.outbox.happened(_EVENT_RESOURCES[event.object.resource])
+        if self.metrics is not None:
+            elapsed_ns = self.clock.now_ns() - started_ns
+            for label in event_labels(event, self.features):
+                self.metrics.handled(label, elapsed_ns)
 
     def ready(self) -> bool:
         """See client.effects.Part."""

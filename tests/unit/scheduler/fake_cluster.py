@@ -125,7 +125,7 @@ class FakeCluster:
         self.listers = FakeListers()
         self.features = FeatureGates.default().with_overrides(gates or {})
         self.observer = RecordingObserver()
-        self.metrics = SchedulerMetrics()
+        self.metrics = SchedulerMetrics(self.features)
         self.calls = calls
         self.pending: list[Effect] = []
         self.held: Callable[[Effect], bool] = lambda _: False

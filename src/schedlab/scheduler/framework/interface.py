@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.status import NodeStatuses, Status
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
+    from schedlab.scheduler.metrics import Recorder
 
 T = TypeVar("T")
 
@@ -262,6 +263,8 @@ class Handle(Protocol):
     filter_tap: FilterTap | None
     # Whether anybody hears of the cycles; if not, nothing need be gathered for a record.
     observed: bool
+    # Takes what is counted of the work of plugins.
+    metrics: Recorder
     # What is known of devices, shared by all profiles.
     devices: Devices
     # None where devices are not looked after: then no extended resource is backed by a device class.

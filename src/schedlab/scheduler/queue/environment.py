@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from schedlab.scheduler.framework.record import Observer
     from schedlab.scheduler.framework.status import Status
     from schedlab.scheduler.framework.types import PodInfo
+    from schedlab.scheduler.metrics import Recorder
     from schedlab.scheduler.queue.heap import SortKey
     from schedlab.scheduler.queue.queued_pod import QueuedPodInfo
 
@@ -55,8 +56,8 @@ class QueueEnvironment:
     """Everything around a queue that is not its state; a copy of the queue in a fork gets another one.
 
     sort_key: of the QueueSort plugin. profiles: by scheduler name. pods: the pod lister that tells whether a nominated
-    pod still waits (None: it does). observer: hears of every move. plugin_failed: hears of pre_enqueue plugins that
-    raised.
+    pod still waits (None: it does). observer: hears of every move. metrics: counts moves and times
+    hints and pre_enqueue. plugin_failed: hears of pre_enqueue plugins that raised.
     """
 
     clock: Clock
@@ -66,6 +67,7 @@ class QueueEnvironment:
     settings: QueueSettings = QueueSettings()
     pods: Lister | None = None
     observer: Observer | None = None
+    metrics: Recorder | None = None
     plugin_failed: PluginFailed = _nobody_hears
 
 

@@ -10,10 +10,12 @@ Mirrors: inFlightPods and inFlightEvents of pkg/scheduler/backend/queue/active_q
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
+
+from schedlab.scheduler.queue.cluster_events import event_label
 
 if TYPE_CHECKING:
     from schedlab.scheduler.framework.events import ClusterEvent
@@ -50,6 +52,10 @@ class InFlight:
     def event_count(self) -> int:
         """How many events are kept."""
         return len(self._events)
+
+    def count_events(self) -> Mapping[str, int]:
+        """Return how many events are kept, by their labels."""
+        return Counter(event_label(event.event) for event in self._events)
 
     def add_pod(self, pod: PodInfo) -> None:
         """Note a pod that was popped."""

@@ -22,7 +22,7 @@ pre_enqueue plugins are asked in the order of the profile; `pop` returns None in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final
@@ -46,6 +46,7 @@ from schedlab.scheduler.runtime.errors import as_status, failure_of
 if TYPE_CHECKING:
     from schedlab.scheduler.framework.events import ClusterEvent
     from schedlab.scheduler.framework.types import PodInfo
+    from schedlab.scheduler.metrics import Recorder
 
 #: Says of a waiting pod whether an event concerns it at all.
 PreCheck = Callable[["PodInfo"], bool]
@@ -72,6 +73,14 @@ class _Cause:
 _ADDED: Final = _Cause.of(cluster_events.UNSCHEDULED_POD_ADD)
 _UPDATED: Final = _Cause.of(cluster_events.UNSCHEDULED_POD_UPDATE)
 _ACTIVATED: Final = _Cause(cluster_events.FORCE_ACTIVATE)
+# Where pods come to, in the words of upstream's metric.
+_QUEUE_LABELS: Final[Mapping[Place, str]] = {
+    "active": "active",
+    "backoff": "backoff",
+    "errorBackoff": "backoff",
+    "unschedulable": "unschedulable",
+    "gated": "unschedulable",
+}
 _BACKOFF_COMPLETE: Final = _Cause(cluster_events.BACKOFF_COMPLETE)
 
 
@@ -282,12 +291,22 @@ class SchedulingQueue:
             strategy = Strategy.AFTER_BACKOFF if meant else Strategy.SKIP
         else:
             hints = self._profile(queued).hints.concerning(event, queued.rejectors)
+            started_ns = self._clock.now_ns()
             strategy, answers = ask_hints(hints, queued, old, new, exhaustive=self.on_verdict is not None)
+            if self._env.metrics is not None:
+                self._count_hints(self._env.metrics, event, answers, self._clock.now_ns() - started_ns)
         if self.on_verdict is not None:
             self.on_verdict(RequeueVerdict(queued.pod, event, strategy, answers))
         if answers and strategy is Strategy.SKIP and self._env.observer is not None:
             queued.note_skipped(event_label(event), self._clock.now_ns(), answers)
         return strategy, answers
+
+    def _count_hints(
+        self, metrics: Recorder, event: ClusterEvent, answers: tuple[HintAnswer, ...], elapsed_ns: int
+    ) -> None:
+        for answer in answers:
+            hint = "Error" if answer.error else answer.hint
+            metrics.hint(answer.plugin, event_label(event), hint, elapsed_ns / len(answers))
 
     # --- Moves ---
 
@@ -333,6 +352,14 @@ class SchedulingQueue:
         return True
 
     def _run_pre_enqueue(self, queued: QueuedPodInfo, cause: _Cause) -> None:
+        started_ns = self._clock.now_ns()
+        self._ask_pre_enqueue(queued, cause)
+        if self._env.metrics is not None:
+            # Upstream counts a gated pod as a success here, too.
+            profile = queued.pod.pod.spec.scheduler_name
+            self._env.metrics.point("PreEnqueue", "Success", profile, self._clock.now_ns() - started_ns)
+
+    def _ask_pre_enqueue(self, queued: QueuedPodInfo, cause: _Cause) -> None:
         """Ask the pre_enqueue plugins, the gating one first, until one turns the pod down."""
         plugins = self._profile(queued).pre_enqueue
         gating = queued.gating_plugin
@@ -356,14 +383,23 @@ class SchedulingQueue:
     def _tell(
         self, queued: QueuedPodInfo, place: Place, cause: _Cause | str, gate: tuple[str, str] | None = None
     ) -> None:
-        if self._env.observer is None:
-            return
         if isinstance(cause, str):
             cause = _Cause(cause)
+        if self._env.metrics is not None:
+            self._count_move(self._env.metrics, queued, place, cause.reason)
+        if self._env.observer is None:
+            return
         now_ns = self._clock.now_ns()
         self._env.observer.queue_move(
             QueueMove(queued.pod, now_ns, place, cause.reason, cause.event, cause.hints(), gate)
         )
+
+    def _count_move(self, metrics: Recorder, queued: QueuedPodInfo, place: Place, reason: str) -> None:
+        queue = _QUEUE_LABELS.get(place, "")
+        if reason == cluster_events.POP_FROM_BACKOFF:
+            queue = "active"
+        if queue and not (place == "gated" and self._unschedulable.get(queued.key) is queued):
+            metrics.incoming(queue, reason)
 
     # --- Time passes ---
 
@@ -420,6 +456,14 @@ class SchedulingQueue:
         self._unschedulable.put(queued)
 
     # --- Looking inside ---
+
+    def waiting(self) -> Iterator[QueuedPodInfo]:
+        """Yield the pods that are not in flight."""
+        yield from chain(self._active, self._backing_off, self._unschedulable)
+
+    def events_in_flight(self) -> Mapping[str, int]:
+        """Return how many events are kept for pods in flight, by their labels."""
+        return self._in_flight.count_events()
 
     def find(self, key: str) -> QueuedPodInfo | None:
         """Return the pod of that namespace/name, unless it is in flight or unknown."""

@@ -81,6 +81,13 @@ class OpportunisticBatch:
 
     def node_hint(self, state: CycleState, pod: PodInfo, signature: bytes | None, cycle: int) -> str:
         """Return the node to try first, or ""."""
+        started_ns = self._framework.clock.now_ns()
+        hint = self._find_hint(state, pod, signature, cycle)
+        elapsed_ns = self._framework.clock.now_ns() - started_ns
+        self._framework.metrics.node_hint(self._framework.profile_name, elapsed_ns, hinted=bool(hint))
+        return hint
+
+    def _find_hint(self, state: CycleState, pod: PodInfo, signature: bytes | None, cycle: int) -> str:
         batch = self._state
         if batch is None or not len(batch.nodes):
             self._count("no_hint")
@@ -110,6 +117,12 @@ class OpportunisticBatch:
 
     def store(self, signature: bytes | None, hint: str, chosen: str, others: SortedNodes | None, cycle: int) -> None:
         """Keep what a cycle that found a node leaves for the next one."""
+        started_ns = self._framework.clock.now_ns()
+        self._store(signature, hint, chosen, others, cycle)
+        elapsed_ns = self._framework.clock.now_ns() - started_ns
+        self._framework.metrics.results_stored(self._framework.profile_name, elapsed_ns)
+
+    def _store(self, signature: bytes | None, hint: str, chosen: str, others: SortedNodes | None, cycle: int) -> None:
         self._last_cycle, self._last_node = cycle, chosen
         if hint == chosen:
             self._count("hint_used")
@@ -124,11 +137,7 @@ class OpportunisticBatch:
             self._state = None
 
     def _count(self, result: str) -> None:
-        metrics = self._framework.services.metrics
-        if metrics is not None:
-            metrics.batch(self._framework.profile_name, result)
+        self._framework.metrics.batch(self._framework.profile_name, result)
 
     def _flushed(self, reason: str) -> None:
-        metrics = self._framework.services.metrics
-        if metrics is not None:
-            metrics.batch_flushed(self._framework.profile_name, reason)
+        self._framework.metrics.batch_flushed(self._framework.profile_name, reason)

@@ -149,6 +149,8 @@ class FilterRun:
         self._nominator = nominator
         self._tap = tap
         self._kept = kept
+        #: Called after every search with the names of the plugins and what was found.
+        self.on_search: Callable[[Sequence[str], Search], None] | None = None
 
     # --- The search ---
 
@@ -164,7 +166,7 @@ class FilterRun:
             self._add_nominated(verdicts, range(first, last), nominated)
             return np.arange(first, last), verdicts
 
-        return self._visit(total, wanted, evaluate)
+        return self._told(self._visit(total, wanted, evaluate))
 
     def search_rows(self, rows: NDArray[np.int64], wanted: int, start: int) -> Search:
         """Visit only `rows`, in their order, beginning at `start` modulo their number."""
@@ -179,7 +181,12 @@ class FilterRun:
             self._add_nominated(verdicts, some.tolist(), nominated)
             return some, verdicts
 
-        return self._visit(len(order), wanted, evaluate)
+        return self._told(self._visit(len(order), wanted, evaluate))
+
+    def _told(self, search: Search) -> Search:
+        if self.on_search is not None:
+            self.on_search(self.names, search)
+        return search
 
     def _visit(
         self, total: int, wanted: int, evaluate: Callable[[int, int], tuple[NDArray[np.int64], Verdicts]]

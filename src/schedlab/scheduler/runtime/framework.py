@@ -16,6 +16,7 @@ from schedlab.scheduler.events import cut_note
 from schedlab.scheduler.framework.interface import PostFilterResult, PreFilterResult, Work
 from schedlab.scheduler.framework.record import PASSED
 from schedlab.scheduler.framework.status import Code, Status
+from schedlab.scheduler.metrics import NOT_COUNTED
 from schedlab.scheduler.runtime.batch import OpportunisticBatch
 from schedlab.scheduler.runtime.equal_pods import EqualPods, Evaluation
 from schedlab.scheduler.runtime.errors import as_status, checked, error_text, failure_of, wrapped
@@ -111,6 +112,7 @@ class Framework:
         self.features, self.clock, self.random = services.features, services.clock, services.random
         self.table, self.listers = services.table, services.listers
         self.filter_tap, self.observed = services.filter_tap, services.observed
+        self.metrics = NOT_COUNTED if services.metrics is None else services.metrics
         self.devices = services.devices
         self.device_classes: DeviceClassResolver | None = services.devices.classes
         self._plugins = self._make(profile, registry)

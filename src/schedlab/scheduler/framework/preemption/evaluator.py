@@ -62,6 +62,7 @@ class Evaluator:
 
     def preempt(self, state: CycleState, pod: PodInfo, statuses: NodeToStatus) -> Answer:
         """Find a node and victims for a pod that fits nowhere."""
+        self._handle.metrics.preemption_attempted()
         current = self._newest(pod)
         if current is None:
             return None, error(f'pod "{pod.name}" not found'), None

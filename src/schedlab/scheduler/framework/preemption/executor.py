@@ -94,10 +94,13 @@ class Executor:
         """Begin; return what is to be done first, or None when there is nothing to do (any more)."""
         pods = _to_evict(victims)
         clear = Step("clear", self._lower_nominated(preemptor, node))
+        if pods or not self._is_async:
+            self._handle.metrics.victims_chosen(len(victims))
         if not self._is_async:
             return self._go_on(Eviction(preemptor, node, (Step("evict", pods), clear)))
         if not pods:
             return None
+        self._handle.metrics.preemption_started()
         self._preempting[preemptor.uid] = None
         return self._go_on(Eviction(preemptor, node, (clear, Step("evict", pods[:-1]), Step("evict last", pods[-1:]))))
 

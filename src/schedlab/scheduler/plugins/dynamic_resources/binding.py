@@ -86,6 +86,8 @@ class ClaimBinder:
         if step is Step.ASSUME:
             return self._assume(state, pod, node_name, work)
         assert outcome is not None, f"{step} has no outcome"
+        if step is Step.CREATE:
+            self._handle.metrics.claim_created(outcome.error)
         if outcome.error is not None:
             if step in {Step.FINALIZER, Step.STATUS} and isinstance(outcome.error, Conflict):
                 return self._retry(state, pod, node_name, step, outcome.error)
@@ -242,12 +244,22 @@ class ClaimBinder:
         now, end = self._handle.clock.now_ns(), state.progress.started_ns + self._timeout_ns
         try:
             if self._are_ready(state, now):
+                self._count_conditions(state, "")
                 return None
         except BindingConditionError as failure:
-            return error(str(failure))
+            return self._conditions_failed(state, str(failure))
         if now >= end:
-            return error(f"{conditions.TIMEOUT}: context deadline exceeded")
+            return self._conditions_failed(state, f"{conditions.TIMEOUT}: context deadline exceeded")
         return Work(deadline_ns=min(now + _POLL_NS, end), note=Step.CONDITIONS)
+
+    def _conditions_failed(self, state: State, text: str) -> Status:
+        self._count_conditions(state, text)
+        return error(text)
+
+    def _count_conditions(self, state: State, failure: str) -> None:
+        every, waiting = conditions.drivers(claim.view for claim in state.claims)
+        elapsed_ns = self._handle.clock.now_ns() - state.progress.started_ns
+        self._handle.metrics.conditions_awaited(self._handle.profile_name, every, waiting, failure, elapsed_ns)
 
     def _are_ready(self, state: State, now_ns: int) -> bool:
         for index, claim in enumerate(state.claims):

@@ -59,6 +59,12 @@ def is_overdue(claim: ResourceClaim, timeout_ns: int, now_ns: int) -> bool:
     return is_over and any(result.binding_conditions for result in _results(claim))
 
 
+def drivers(claims: Iterable[ResourceClaim]) -> tuple[list[str], list[str]]:
+    """Return the driver of every allocated device, and of every one that has to become ready."""
+    results = [result for claim in claims for result in _results(claim)]
+    return [each.driver for each in results], [each.driver for each in results if each.binding_conditions]
+
+
 def _results(claim: ResourceClaim) -> Iterator[DeviceRequestAllocationResult]:
     allocation = claim.status.allocation
     return iter(() if allocation is None else allocation.devices.results)
