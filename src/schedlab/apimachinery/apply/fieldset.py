@@ -206,6 +206,13 @@ def value_element(value: Any) -> str:
 
 
 def _json(value: Any) -> str:
+    if value.__class__ is int:
+        return str(value)
+    return _json_text(value) if value.__class__ is str else gojson.marshal(value)
+
+
+@lru_cache(maxsize=4096)
+def _json_text(value: str) -> str:
     return gojson.marshal(value)
 
 

@@ -6,7 +6,7 @@ Differs: features that cannot be turned off are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from schedlab.api.object import Object
@@ -64,22 +64,26 @@ def _drop(
     new: Object, old: Mapping[str, Any], fields: Mapping[str, tuple[_FieldPath, ...]], features: FeatureGates
 ) -> None:
     for feature, paths in fields.items():
-        if features.enabled(feature) or any(path[-1] in holder for path in paths for holder in _holders(old, path)):
+        if features.enabled(feature):
             continue
-        for path in paths:
-            for holder in _holders(new, path):
-                holder.pop(path[-1], None)
+        # Hardly any object has such a field, so the stored one is looked at last.
+        found = [(holder, path[-1]) for path in paths for holder in _holders(new, path) if path[-1] in holder]
+        if found and not any(path[-1] in holder for path in paths for holder in _holders(old, path)):
+            for holder, name in found:
+                del holder[name]
 
 
-def _holders(value: Any, path: _FieldPath) -> Iterator[Any]:
-    """Yield every object that can have the last field of a path."""
-    if len(path) == 1:
-        yield value
-    elif path[0] == "*":
-        for element in value:
-            yield from _holders(element, path[1:])
-    elif value.get(path[0]):
-        yield from _holders(value[path[0]], path[1:])
+def _holders(value: Any, path: _FieldPath) -> Sequence[Any]:
+    """Return every object that can have the last field of a path."""
+    found = [value]
+    for name in path[:-1]:
+        if name == "*":
+            found = [element for elements in found for element in elements]
+        else:
+            found = [inner for each in found if (inner := each.get(name))]
+        if not found:
+            break
+    return found
 
 
 def _has_restart_rules(spec: Mapping[str, Any]) -> bool:

@@ -7,8 +7,10 @@ Differs: nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple
 
+from schedlab.api.validation.sound_values import SoundValues
 from schedlab.apimachinery.gojson import quote
 
 
@@ -22,6 +24,10 @@ class _File(NamedTuple):
         return f"{quote(self.path)} ({self.source})" if self.source else quote(self.path)
 
 
+#: Every pod has the volume with the token of its account.
+_quiet_sources: Final = SoundValues()
+
+
 def overlap_warnings(volumes: Sequence[Mapping[str, Any]]) -> list[str]:
     warnings: list[str] = []
     for volume in volumes:
@@ -29,10 +35,14 @@ def overlap_warnings(volumes: Sequence[Mapping[str, Any]]) -> list[str]:
             warnings += _overlaps(volume, what, files)
         if projected := volume.get("projected"):
             sources = projected.get("sources") or ()
-            empty = f"volume {quote(volume.get('name', ''))} (Projected) has no sources provided"
-            warnings += [empty for source in sources if not source]
-            warnings += _overlaps(volume, "Projected", (file for source in sources for file in _files(source)))
+            warnings += _quiet_sources.look(sources, partial(_projected_warnings, volume, sources))
     return warnings
+
+
+def _projected_warnings(volume: Mapping[str, Any], sources: Sequence[Mapping[str, Any]]) -> list[str]:
+    empty = f"volume {quote(volume.get('name', ''))} (Projected) has no sources provided"
+    warnings = [empty for source in sources if not source]
+    return warnings + _overlaps(volume, "Projected", (file for source in sources for file in _files(source)))
 
 
 def _simple_sources(volume: Mapping[str, Any]) -> Iterable[tuple[str, Iterable[_File]]]:
@@ -69,7 +79,7 @@ def _overlaps(volume: Mapping[str, Any], what: str, files: Iterable[_File]) -> l
     warnings: list[str] = []
     known: list[_File] = []
     for given in files:
-        file = given._replace(path=given.path.rstrip("/"))
+        file = _File(given.path.rstrip("/"), given.source)
         for other in known:
             if file.path and other.path and _contains(file.path, other.path):
                 body = f"{file} with {other}"

@@ -20,6 +20,7 @@ from schedlab.api.validation.certificates import (
 )
 from schedlab.api.validation.common import file_mode, required
 from schedlab.api.validation.pods.environment import FILE_FIELDS, validate_field_ref, validate_resource_ref
+from schedlab.api.validation.sound_values import SoundValues
 from schedlab.api.validation.volume_sources import non_reserved_path
 from schedlab.apimachinery import field
 from schedlab.apimachinery.field import ErrorList, Path
@@ -77,7 +78,15 @@ class _Files:
         return [field.invalid(self.path, target if owner is None else owner, "conflicting duplicate paths")]
 
 
+#: Every pod has the volume with the token of its account.
+_sound_sources: Final = SoundValues()
+
+
 def validate_projected(source: Mapping[str, Any], path: Path) -> ErrorList:
+    return _sound_sources.look(source, lambda: _validate_projected(source, path))
+
+
+def _validate_projected(source: Mapping[str, Any], path: Path) -> ErrorList:
     errors = file_mode(source, path, "defaultMode")
     files = _Files(path)
     for i, projection in enumerate(source.get("sources") or ()):
