@@ -217,7 +217,38 @@ def test_deep_nesting_is_refused(body: bytes, content_type: str) -> None:
     assert FAILURE not in found.body
 
 
+@given(
+    st.sampled_from(("POST", "PUT", "PATCH", "DELETE")),
+    st.sampled_from(range(400)),
+    st.sampled_from((JSON, YAML, PROTOBUF, *PATCHES)),
+    st.sampled_from(sorted(DEEP)),
+)
+def test_deep_nesting_is_refused_everywhere(method: str, number: int, content_type: str, body: str) -> None:
+    known = paths()
+
+    assert FAILURE not in send(method, known[number % len(known)], DEEP[body], content_type).body
+
+
+SCHEMA = (
+    b'{"metadata":{"name":"a.x.y"},"spec":{"group":"x.y","scope":"Cluster","names":{"plural":"a","kind":"A"},"versions":'
+    b'[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"p":%b}}}}]}}'
+)
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 WRONG_TYPES = [
+    ("PATCH", "/api/v1/namespaces/default", PATCHES[2], b'{"apiVersion":"","kind":null}', 200),
+    ("PATCH", "/api/v1/namespaces/default", PATCHES[2], b'{"apiVersion":"v2","kind":"Other"}', 200),
+    ("POST", "/api/v1/namespaces/default/events", JSON, b'{"involvedObject":{"namespace":"default"}}', 422),
+    (
+        "POST",
+        "/apis/certificates.k8s.io/v1/certificatesigningrequests",
+        JSON,
+        b'{"metadata":{"name":"a"},"spec":{}}',
+        422,
+    ),
+    ("POST", DEFINITIONS, JSON, SCHEMA % b'{"items":{"properties":[]}}', 400),
+    ("POST", DEFINITIONS, JSON, SCHEMA % b'{"items":[{"not":"x"}]}', 400),
+    ("POST", DEFINITIONS, JSON, SCHEMA % b'{"additionalProperties":1}', 400),
+    ("POST", DEFINITIONS, JSON, SCHEMA % b'{"dependencies":{"a":[1]}}', 400),
     ("PATCH", "/api/v1/namespaces/default/configmaps/x", PATCHES[3], b'{"apiVersion":["v1"],"kind":1}', 400),
     (
         "PATCH",
@@ -241,7 +272,7 @@ WRONG_TYPES = [
 @pytest.mark.parametrize(("method", "path", "content_type", "body", "status"), WRONG_TYPES)
 def test_values_of_other_types_are_refused(method: str, path: str, content_type: str, body: bytes, status: int) -> None:
     """What has once been a failure is answered as kube-apiserver does."""
-    found = send(method, path, body, content_type, "fieldManager=me")
+    found = send(method, path, body, content_type, "fieldManager=me&dryRun=All")
 
     assert found.status == status
     assert FAILURE not in found.body

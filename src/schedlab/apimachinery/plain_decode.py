@@ -19,7 +19,18 @@ from schedlab.apimachinery.scalars import (
     canonical_quantity,
     canonical_time,
 )
-from schedlab.apimachinery.schema import Field, List, Map, Scalar, Struct, Type, Untyped
+from schedlab.apimachinery.schema import (
+    BOOL_UNION,
+    UNIONS,
+    Field,
+    List,
+    Map,
+    Scalar,
+    Struct,
+    Type,
+    Untyped,
+    schema_properties,
+)
 
 #: Makes the canonical form of a value; None where Go would write null or leave a field out.
 Make: TypeAlias = Callable[[JSONValue], Any]
@@ -131,7 +142,20 @@ def _value(type: Type) -> Make:
         make = _some_bytes if is_bytes(type.element) else _value(type.element)
         return _map(make, plain=_is_text(type.element))
     assert isinstance(type, Untyped)
-    return _as_it_is
+    return _union(type.name) if type.name in UNIONS else _as_it_is
+
+
+def _union(name: str) -> Make:
+    """Decode a schema in a schema, or the plain forms of what may stand in its place."""
+
+    def make(value: JSONValue) -> Any:
+        if value.__class__ is dict:
+            return _struct(schema_properties())(value)
+        if value.__class__ is bool and name == BOOL_UNION:
+            return value
+        raise Unusual
+
+    return make
 
 
 def is_bytes(type: Type) -> bool:

@@ -39,16 +39,16 @@ _SPECIAL_SCALARS: Final[dict[str, ScalarKind]] = {
     _META + "MicroTime": "micro-time",
 }
 _ATOMIC_UNTYPED: Final = "io.k8s.apimachinery.pkg.runtime.RawExtension"
-_GRANULAR_UNTYPED: Final = frozenset(
-    (
-        _META + "FieldsV1",
-        _META + "Patch",
-        *(
-            f"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.{name}"
-            for name in ("JSON", "JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrStringArray")
-        ),
-    )
-)
+_SCHEMA_PROPERTIES: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
+#: What the schema of a definition gives in two forms, as a schema or as something else.
+ARRAY_UNION: Final = f"{_SCHEMA_PROPERTIES}OrArray"
+BOOL_UNION: Final = f"{_SCHEMA_PROPERTIES}OrBool"
+UNIONS: Final = frozenset((ARRAY_UNION, BOOL_UNION, f"{_SCHEMA_PROPERTIES}OrStringArray"))
+_GRANULAR_UNTYPED: Final = UNIONS | {
+    _META + "FieldsV1",
+    _META + "Patch",
+    "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON",
+}
 _GO_SCALARS: Final = {
     ("string", ""): "string",
     ("string", "byte"): "[]uint8",
@@ -332,6 +332,13 @@ def read_data(name: str) -> Any:
 def builtin() -> Table:
     """Return the table of the built-in types."""
     return Table(read_data("types.json.gz"))
+
+
+def schema_properties() -> Struct:
+    """Return the type of the schemas that definitions have."""
+    found = builtin().named(_SCHEMA_PROPERTIES)
+    assert isinstance(found, Struct)
+    return found
 
 
 def schema_for(group: str, version: str, kind: str) -> Struct:

@@ -27,11 +27,29 @@ from schedlab.apimachinery.scalars import (
     canonical_quantity,
     canonical_time,
 )
-from schedlab.apimachinery.schema import Field, List, Map, Scalar, Struct, Type, Untyped
+from schedlab.apimachinery.schema import (
+    ARRAY_UNION,
+    BOOL_UNION,
+    UNIONS,
+    Field,
+    List,
+    Map,
+    Scalar,
+    Struct,
+    Type,
+    Untyped,
+    schema_properties,
+)
 
 Directive: TypeAlias = Literal["Strict", "Warn", "Ignore"]
 
 _STRICT_ERRORS_MAX: Final = 100
+_TEXTS: Final = List(Scalar("string", "string"), "[]string", "atomic")
+
+
+@cache
+def _schemas() -> List:
+    return List(schema_properties(), "[]v1.JSONSchemaProps", "atomic")
 
 
 class DecodeError(ValueError):
@@ -262,7 +280,26 @@ class _Walk:
         if isinstance(type, Map):
             return self._map(item, type)
         assert isinstance(type, Untyped)
-        return item
+        return self._union(item, type) if type.name in UNIONS else item
+
+    def _union(self, item: JSONValue, type: Untyped) -> Any:
+        """Decode what a schema of a definition gives in two forms.
+
+        Go has methods of their own for these, which know no path and mind no unknown field.
+        """
+        walk = _Walk()
+        found: Any = None
+        if isinstance(item, dict):
+            found = walk.struct(item, schema_properties())
+        elif isinstance(item, bool) and type.name == BOOL_UNION:
+            found = item
+        elif type.name == BOOL_UNION:
+            self._save("boolean or JSON schema expected")
+        elif isinstance(item, list):
+            found = walk.list_of(item, _schemas() if type.name == ARRAY_UNION else _TEXTS)
+        if walk.first_error is not None:
+            self._save(walk.first_error)
+        return found
 
     def list_of(self, items: JSONValue, type: List) -> list[Any] | None:
         if items is None:

@@ -413,11 +413,13 @@ def is_last_update(resource: Resource, obj: Object, old: Object) -> bool:
 
 def _check_path_segments(metadata: Object) -> ErrorList:
     path = Path("metadata")
-    prefix, name = metadata.get("generateName", ""), metadata["name"]
+    prefix, name = metadata.get("generateName", ""), metadata.get("name", "")
     errors = [
         field.invalid(path.child("generateName"), prefix, message)
         for message in names.name_is_path_segment(prefix, prefix=True)
     ]
+    if not name:
+        return [*errors, field.required(path.child("name"), "name or generateName is required")]
     errors += [field.invalid(path.child("name"), name, message) for message in names.name_is_path_segment(name)]
     return errors
 

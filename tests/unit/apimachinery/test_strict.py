@@ -321,3 +321,45 @@ def test_changing_a_decoded_object_leaves_the_spec_of_the_stored_one_alone() -> 
 
     assert "nodeName" not in live["spec"]
     assert made["spec"]["containers"] is live["spec"]["containers"]
+
+
+def schema_of(parts: str) -> strict.Decoded:
+    return strict.decode_text(f'{{"type":"array",{parts}}}'.encode(), schema.schema_properties())
+
+
+@pytest.mark.parametrize(
+    ("parts", "want"),
+    [
+        ('"items":{"type":"string","nonsense":1}', {"items": {"type": "string"}}),
+        ('"items":[{"type":"string"},{}]', {"items": [{"type": "string"}, {}]}),
+        ('"additionalProperties":false', {"additionalProperties": False}),
+        ('"additionalProperties":{"items":{"id":""}}', {"additionalProperties": {"items": {}}}),
+        ('"dependencies":{"a":["b"],"c":{"type":"object"}}', {"dependencies": {"a": ["b"], "c": {"type": "object"}}}),
+    ],
+)
+def test_schemas_in_schemas_are_decoded(parts: str, want: dict[str, Any]) -> None:
+    """Whichever of the two forms they have; unknown fields in them are dropped and minded by nobody."""
+    decoded = schema_of(parts)
+
+    assert decoded.value == {"type": "array", **want}
+    assert decoded.strict_errors == []
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (
+            '"items":{"type":1}',
+            "json: cannot unmarshal number into Go struct field JSONSchemaProps.type of type string",
+        ),
+        ('"items":["x"]', "json: cannot unmarshal string into Go value of type v1.JSONSchemaProps"),
+        ('"additionalProperties":"x"', "boolean or JSON schema expected"),
+        ('"dependencies":{"a":[1]}', "json: cannot unmarshal number into Go value of type string"),
+    ],
+)
+def test_wrong_types_in_schemas_in_schemas(parts: str, message: str) -> None:
+    """They are told without the path to them, as Go's methods for them do."""
+    with pytest.raises(DecodeError) as caught:
+        schema_of(parts)
+
+    assert str(caught.value) == message

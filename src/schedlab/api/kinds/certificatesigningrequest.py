@@ -131,7 +131,7 @@ def _validate_all(request: Object, old: Object | None) -> ErrorList:
     errors = meta.validate(request["metadata"], _any_name, namespaced=False)
     spec = request["spec"]
     text = spec.get("request", "")
-    if problem := request_problem(base64.b64decode(text)):
+    if problem := request_problem(base64.b64decode(text or "")):
         errors.append(field.invalid(_SPEC.child("request"), text, problem))
     errors += _validate_usages(spec.get("usages") or (), () if old is None else old["spec"].get("usages") or ())
     signer, own = spec.get("signerName", ""), _SPEC.child("signerName")

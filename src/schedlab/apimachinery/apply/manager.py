@@ -154,7 +154,10 @@ class FieldManager:
             raise new_unknown(f"failed to decode managed fields: {error}") from None
         before = self._empty() if live is None else managed_fields.without_managed_fields(live)
         if not managed.owned and live is not None:
-            self._update(self._empty(), before, managed, _BEFORE_FIRST_APPLY, now)
+            try:
+                self._update(self._empty(), before, managed, _BEFORE_FIRST_APPLY, now)
+            except TypedError as error:
+                raise new_unknown(f"failed to create typed live object ({self._describe(before)}): {error}") from None
         merged = self._apply(before, patch, managed, manager, now, force=force)
         if manager == "kubectl" and _annotations(merged).get(LAST_APPLIED):
             merged = _with_last_applied(merged, patch)

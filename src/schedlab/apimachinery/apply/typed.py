@@ -140,6 +140,20 @@ def _go_literal(value: JSONValue) -> str:
     return gojson.sprint(value)
 
 
+def _as_list(value: JSONValue) -> Sequence[JSONValue]:
+    """Return a value of a list's type; raises TypedError when it is something else."""
+    if value is None or isinstance(value, list):
+        return value or ()
+    raise TypedError([f"expected list, got {_pointer(value)}"])
+
+
+def _as_object(value: JSONValue) -> Mapping[str, JSONValue]:
+    """Return a value of an object's type; raises TypedError when it is something else."""
+    if value is None or isinstance(value, dict):
+        return value or {}
+    raise TypedError([f"expected map, got {_pointer(value)}"])
+
+
 # --- field sets -----------------------------------------------------------------------------------------------------
 
 
@@ -229,9 +243,9 @@ class _Differences:
         elif isinstance(type, Scalar) or is_atomic(type) or not (old or new):
             self.modified = {}
         elif isinstance(type, List):
-            self._list(old or (), new or (), type)
+            self._list(_as_list(old), _as_list(new), type)
         else:
-            self.object(old or {}, new or {}, type)
+            self.object(_as_object(old), _as_object(new), type)
 
     def _untyped(self, old: JSONValue, new: JSONValue, type: Untyped) -> None:
         granular = [isinstance(side, dict) and bool(side) and not type.atomic for side in (old, new)]
@@ -317,8 +331,8 @@ def _merge(left: JSONValue, right: JSONValue, type: Type) -> JSONValue:
         objects = isinstance(left, dict) and (isinstance(right, dict) or right is None)
         return _merge_objects(left, right or {}, type) if objects else right
     if isinstance(type, List):
-        return _merge_lists(left or (), right or (), type)
-    return _merge_objects(left or {}, right or {}, type)
+        return _merge_lists(_as_list(left), _as_list(right), type)
+    return _merge_objects(_as_object(left), _as_object(right), type)
 
 
 def _merge_one_side(only: JSONValue, type: Type) -> JSONValue:

@@ -133,6 +133,8 @@ class _Request:
         except strict.DecodeError as error:
             raise self._invalid(gojson.sprint(patch), str(error)) from None
         strict_errors += restored.strict_errors
+        # What a patch says of the type is not asked for in Go, either: the object is read into a type that is known.
+        restored.value["kind"], restored.value["apiVersion"] = self.live["kind"], self.live["apiVersion"]
         return Patched(restored.value, self._judge(strict_errors, lambda: gojson.sprint(patch)))
 
     def _read(self, prefix: str) -> JSONValue:

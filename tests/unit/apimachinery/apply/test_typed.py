@@ -323,3 +323,21 @@ def test_sets_that_fit_are_left_as_they_are() -> None:
     fields: FieldSet = {"f:part": {"f:name": {}}}
 
     assert typed.reconcile(fields, THING) is fields
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "message"),
+    [
+        ({"set": ["a"]}, {"set": "a"}, "expected list, got &{a}"),
+        ({"set": {"a": 1}}, {"set": ["a"]}, "expected list, got &{map[a:1]}"),
+        ({"labels": [1]}, {"labels": {"a": "1"}}, "expected map, got &{[1]}"),
+    ],
+)
+def test_values_of_other_types_are_neither_compared_nor_merged(
+    left: dict[str, Any], right: dict[str, Any], message: str
+) -> None:
+    """Stored objects may not fit their type, when that has changed: it is said, not stumbled over."""
+    for walk in (typed.compare, typed.merge):
+        with pytest.raises(TypedError) as caught:
+            walk(left, right, thing())
+        assert str(caught.value) == message
