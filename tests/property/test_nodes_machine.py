@@ -122,7 +122,7 @@ class NodesMachine(ControllersMachine):
             for each in term.get("matchFields", ()):
                 return str(each["values"][0]) if each["values"][0] in there else ""
         free = [name for name, node in there.items() if not node["spec"].get("taints")]
-        return max(free)
+        return str(max(free))
 
     @rule(name=nodes, fast=st.booleans())
     def add_node(self, name: str, fast: bool) -> None:  # noqa: FBT001
