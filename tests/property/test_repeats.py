@@ -18,6 +18,7 @@ import orjson
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from schedlab.apimachinery.body import check_version, decode_value
 from schedlab.apimachinery.errors import StatusError
 from schedlab.kernel.clock import SECOND_NS, VirtualClock
 from schedlab.kernel.randomness import SeededRandom
@@ -32,6 +33,7 @@ Act = Callable[["World", int], Any]
 
 _NAMES = ("with.dot-{}", "Upper-{}", "{}", "kube-api-access-{}", "")
 _ADDRESSES = ("10.1.2.{}", "300.1.1.{}", "fd00::{}", "010.0.0.{}", "")
+_FORMS = ("canonical", "lenient", "checked")
 _USERS = (User(), User("ann", ("dev",)), User("bob", extra={"scopes": ("a",)}))
 
 
@@ -77,10 +79,25 @@ def _options(user: User, manager: str, warnings: list[str]) -> WriteOptions:
     return WriteOptions(field_manager=manager, user=user, warnings=warnings)
 
 
-def _created(world: World, resource: str, obj: Object, namespace: str, user: User, manager: str) -> Any:
+def _created(
+    world: World, resource: str, obj: Object, namespace: str, user: User, manager: str, form: str = "lenient"
+) -> Any:
     warnings: list[str] = []
-    decoded = world.registry.decode(resource, copy.deepcopy(obj))
-    stored = world.registry.create(resource, decoded, namespace, _options(user, manager, warnings))
+    registry, options = world.registry, _options(user, manager, warnings)
+    if form == "canonical":
+        stored = registry.create(resource, registry.decode(resource, copy.deepcopy(obj)), namespace, options)
+    elif form == "lenient":
+        stored = registry.create_written(resource, obj, namespace, options)
+    else:
+        known = registry.resource(resource)
+
+        def decode() -> Object:
+            found = decode_value(obj, orjson.dumps(obj), known.type.gvk, known.schema)
+            warnings.extend(found.strict_errors)
+            check_version(found, known.type.group_version)
+            return found.object
+
+        stored = registry.create_written(resource, obj, namespace, options, decode)
     return stored.json(), stored.key, stored.uid, warnings
 
 
@@ -116,6 +133,8 @@ def pods(draw: st.DrawFn) -> Burst:
         ("terminationGracePeriodSeconds", -1),
     ]
     spec |= dict(draw(st.lists(st.sampled_from(more), max_size=1)))
+    form = draw(st.sampled_from(_FORMS))
+    kind = draw(_mostly({}, {"kind": "Pod"}, {"kind": "Node", "apiVersion": "v1"}, {"apiVersion": "v2"}, {"odd": 1}))
     labels = draw(_mostly({}, {"app": "x"}, {"name": "web-1"}, {"bad key": "x"}))
     user = draw(_mostly(*_USERS))
     namespace, manager = draw(_mostly("default", "kube-system", "gone")), draw(_mostly("m", ""))
@@ -126,8 +145,8 @@ def pods(draw: st.DrawFn) -> Burst:
         metadata |= {"name": name.format(number)} if name else {"generateName": "gen-"}
         if owner:
             metadata["ownerReferences"] = [{"apiVersion": "v1", "kind": "X", "name": "o", "uid": "u"}] * 2
-        pod = {"metadata": metadata, "spec": spec}
-        return _created(world, "pods", pod, namespace, user, manager)
+        pod = {"metadata": metadata, "spec": spec, **kind}
+        return _created(world, "pods", pod, namespace, user, manager, form)
 
     return Burst(act, draw(counts), shown=f"pods {names} {spec} {labels} {namespace} {user.name}")
 
@@ -173,6 +192,7 @@ def reports(draw: st.DrawFn) -> Burst:
 
 @st.composite
 def events(draw: st.DrawFn) -> Burst:
+    months, form = draw(_two("01", "19", "1")), draw(st.sampled_from(_FORMS))
     notes = draw(_two("Bound p{} to n", 'a "quoted" {}', "ümlaut {}", "x" * 1025, "", "same"))
     resource = draw(st.sampled_from(("events", "events.events.k8s.io")))
     about, kind = draw(_mostly("default", "other", "")), draw(_mostly("Normal", "Strange"))
@@ -186,8 +206,11 @@ def events(draw: st.DrawFn) -> Burst:
         else:
             subject["resourceVersion"] = str(number)
             body |= {"regarding": subject, "note": notes[number % 5 == 4].format(number), "reportingController": "c"}
-            body |= {"eventTime": f"2026-01-01T00:00:00.00000{number}Z", "reportingInstance": "i"}
-        return _created(world, resource, body, "default", User(), "kube-scheduler")
+            body |= {
+                "eventTime": f"2026-{months[number % 5 == 4]}-01T00:00:00.00000{number}Z",
+                "reportingInstance": "i",
+            }
+        return _created(world, resource, body, "default", User(), "kube-scheduler", form)
 
     return Burst(act, draw(counts), shown=f"{resource} {name} {len(notes[0])} {notes[1][:9]} {about} {kind}")
 

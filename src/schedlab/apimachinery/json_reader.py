@@ -63,6 +63,15 @@ def read(text: bytes) -> JSONValue:
     return value if orjson.dumps(value) == text else _PLAIN.decode(text.decode())
 
 
+def read_compact(text: bytes) -> JSONValue:
+    """Read a JSON text that is as short as it can be, and so has no repeated key; None for every other."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+    return value if orjson.dumps(value) == text else None
+
+
 def read_exact(text: bytes) -> JSONValue:
     """Read a JSON text and keep the literals of its numbers; raises JSONSyntaxError."""
     try:

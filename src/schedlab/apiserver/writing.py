@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from schedlab.api.object import Object
 from schedlab.apimachinery import body as bodies
-from schedlab.apimachinery import strict
-from schedlab.apimachinery.body import Body
+from schedlab.apimachinery import json_reader, negotiate, strict
+from schedlab.apimachinery.body import Body, decode_value
 from schedlab.apimachinery.errors import new_unsupported_media_type
 from schedlab.apimachinery.gvk import GroupVersionKind
 from schedlab.apimachinery.patch.request import PatchType
@@ -62,8 +63,18 @@ class WriteHandlers:
         media_type = body_media_type(request.content_type)
         text = await request.body()
         options = read_write_options(request, "CreateOptions")
-        decoded = self._decode(text, media_type, route, options)
-        stored = self._registry.create(route.resource.name, decoded.object, request.info.namespace, options)
+        written = json_reader.read_compact(text) if media_type == negotiate.JSON else None
+        name, namespace = route.resource.name, request.info.namespace
+        if isinstance(written, dict):
+
+            def decode() -> Object:
+                body = decode_value(written, text, _expected(route), schema_of(route))
+                return check_decoded(body, _expected(route), options).object
+
+            stored = self._registry.create_written(name, written, namespace, options, decode)
+        else:
+            decoded = self._decode(text, media_type, route, options)
+            stored = self._registry.create(name, decoded.object, namespace, options)
         await settle(self._registry, stored.revision)
         return results.one(request, route, stored, form, 201)
 
@@ -156,7 +167,11 @@ def decode_checked(
     text: bytes, media_type: Any, expected: GroupVersionKind, schema: Struct, options: WriteOptions
 ) -> Body:
     """Decode a body and do what fieldValidation asks for; raises BadRequest."""
-    decoded = decode_request_body(text, media_type, expected, schema)
+    return check_decoded(decode_request_body(text, media_type, expected, schema), expected, options)
+
+
+def check_decoded(decoded: Body, expected: GroupVersionKind, options: WriteOptions) -> Body:
+    """Do with a decoded body what fieldValidation asks for; raises BadRequest."""
     directive: strict.Directive = options.field_validation
     options.warnings.extend(strict_warnings(bodies.check_strict(decoded, directive, expected.kind)))
     bodies.check_version(decoded, expected.group_version)

@@ -70,6 +70,8 @@ class InProcessClient:
             return registry.delete(resource, write.name, write.namespace, self._delete_options(write)).object
         if write.verb == "patch":
             return self._patch(write, options)
+        if write.verb == "create" and not write.subresource:
+            return registry.create_written(resource, _object(write), write.namespace, options)
         obj = registry.decode(resource, _object(write), write.subresource)
         if write.verb == "update":
             return registry.update(resource, write.name, obj, write.namespace, options, write.subresource).object
@@ -79,9 +81,7 @@ class InProcessClient:
         if write.subresource == "eviction":
             registry.evict(write.name, obj, write.namespace, options)
             return None
-        if write.subresource:
-            raise registry.resource(resource).not_supported("create")
-        return registry.create(resource, obj, write.namespace, options)
+        raise registry.resource(resource).not_supported("create")
 
     def _patch(self, write: Write, options: WriteOptions) -> StoredObject:
         registry, resource, subresource = self._registry, write.resource, write.subresource

@@ -147,7 +147,30 @@ class Registry:
     ) -> StoredObject:
         """Store a new object."""
         known = self.resource(resource)
-        created = self._writer.create(known, obj, namespace, options)
+        return self._created(known, self._writer.create(known, obj, namespace, options))
+
+    def create_written(
+        self,
+        resource: str,
+        written: Mapping[str, Any],
+        namespace: str = "",
+        options: WriteOptions = NO_OPTIONS,
+        decode: Callable[[], Object] | None = None,
+    ) -> StoredObject:
+        """Store a new object as a user writes it, which stays as it is; one that is like an earlier one is not decoded.
+
+        `decode` does what the API server does with a body; without it, the method `decode` of this class is meant.
+        """
+        known = self.resource(resource)
+        if decode is None:
+            created = self._writer.create(
+                known, written, namespace, options, "lenient", lambda: self.decode(resource, written)
+            )
+        else:
+            created = self._writer.create(known, written, namespace, options, "checked", decode)
+        return self._created(known, created)
+
+    def _created(self, known: Resource, created: StoredObject) -> StoredObject:
         self._definitions.written(known)
         return known.present(created)
 

@@ -19,20 +19,22 @@ Mirrors: nothing; it must not be told from the long way (tests/property/test_rep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import orjson
 
-from schedlab.api.object import Object, Segments, StoredObject
-from schedlab.api.rules.likeness import Blanks, Form, Likeness, blank
+from schedlab.api.object import Segments, StoredObject
+from schedlab.api.rules.likeness import Blanks, Filling, Likeness, blank
 from schedlab.apimachinery.patch.request import PatchBody, PatchType
 from schedlab.apimachinery.user import User
 from schedlab.registry.core import Core, Notes
 from schedlab.registry.request import WriteOptions
 from schedlab.registry.resource import Resource
 
+#: Whether an object is canonical, will be made so, or is a body of a request that will be checked, too.
+Form: TypeAlias = Literal["canonical", "lenient", "checked"]
 #: The kind of a patch, and the patch.
 Patch: TypeAlias = tuple[PatchType, PatchBody]
 _Key: TypeAlias = tuple[Any, ...]
@@ -59,9 +61,9 @@ class Outcome:
     """What came out of a request, with blanks."""
 
     header: bytes
-    metadata: Form
-    managed: Form
-    body: Form
+    metadata: Filling
+    managed: Filling
+    body: Filling
     warnings: tuple[str, ...]
     #: The resources that were looked at and the state in which they were.
     reads: tuple[tuple[str, int], ...]
@@ -87,16 +89,16 @@ class Repeats:
     # --- requests ----------------------------------------------------------------------------------------------------
 
     def creation(
-        self, resource: Resource, obj: Object, namespace: str, options: WriteOptions, now: str
+        self, resource: Resource, obj: Mapping[str, Any], namespace: str, options: WriteOptions, now: str, form: Form
     ) -> Request | None:
         """Describe a creation; None when it is like no other."""
         likeness = self._likeness(resource, options)
-        if likeness is None:
+        metadata = obj.get("metadata")
+        if likeness is None or not isinstance(metadata, dict):
             return None
-        metadata = obj["metadata"]
         name = metadata.get("name")
         if name:
-            if not likeness.takes_name(name):
+            if not isinstance(name, str) or not likeness.takes_name(name):
                 return None
             metadata = {**metadata, "name": None}
         own, rest = _encode(metadata), _encode({key: value for key, value in obj.items() if key != "metadata"})
@@ -104,7 +106,8 @@ class Repeats:
             return None
         blanks: Blanks = {}
         asked = blank(own, likeness.metadata_places, blanks), blank(rest, likeness.places, blanks)
-        return Request((resource.name, namespace, _who(options.user), options.manager, now, *asked), likeness, blanks)
+        how = (resource.name, namespace, form, options.field_validation)
+        return Request((*how, _who(options.user), options.manager, now, *asked), likeness, blanks)
 
     def patch(
         self,
@@ -173,8 +176,8 @@ class Repeats:
         blanks = {**request.blanks, **_tokens(notes.suffixes)}
         segments = _blanked(made, request.likeness, blanks)
         header, metadata, managed, body = segments
-        forms = Form(metadata), Form(managed), Form(body)
-        outcome = Outcome(header, *forms, tuple(warnings), notes.states, len(notes.suffixes))
+        fillings = Filling(metadata), Filling(managed), Filling(body)
+        outcome = Outcome(header, *fillings, tuple(warnings), notes.states, len(notes.suffixes))
         if _shows(segments, blanks, made) or outcome.fill(blanks, made.name, made.uid) != made.segments:
             return  # a value has come to stand elsewhere than in its places
         if len(self._known) >= _ENTRIES_MAX:

@@ -12,8 +12,8 @@ Differs: there is one writer, so no write is ever retried.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from schedlab.api.kinds.strategy import Context, UpdateStrategy
 from schedlab.api.object import Object, StoredObject
@@ -33,7 +33,7 @@ from schedlab.apimachinery.gvk import GroupKind
 from schedlab.registry import metadata as metadata_rules
 from schedlab.registry.admission.chain import Attributes, Operation
 from schedlab.registry.core import Core
-from schedlab.registry.repeats import Outcome, Patch, Repeats, Request
+from schedlab.registry.repeats import Form, Outcome, Patch, Repeats, Request
 from schedlab.registry.request import WriteOptions, Written
 from schedlab.registry.resource import Resource
 
@@ -62,18 +62,27 @@ class Writer:
 
     # --- Create ------------------------------------------------------------------------------------------------------
 
-    def create(self, resource: Resource, obj: Object, namespace: str, options: WriteOptions) -> StoredObject:
-        """Store a new object."""
+    def create(
+        self,
+        resource: Resource,
+        obj: Mapping[str, Any],
+        namespace: str,
+        options: WriteOptions,
+        form: Form = "canonical",
+        decode: Callable[[], Object] | None = None,
+    ) -> StoredObject:
+        """Store a new object; `decode` brings one that is not canonical into that form, which is not always needed."""
         context = self._core.context(options)
-        request = self._repeats.creation(resource, obj, namespace, options, context.now)
+        request = self._repeats.creation(resource, obj, namespace, options, context.now, form)
         outcome = None if request is None else self._repeats.find(request)
         if request is not None and outcome is not None:
-            return self._add_again(resource, obj, namespace, request, outcome, options)
-        if request is None or not self._repeats.is_second(request):
-            return self._add(resource, self._made(resource, obj, namespace, context, options))
-        told = len(options.warnings)
+            return self._add_again(resource, obj["metadata"], namespace, request, outcome, options)
+        told, is_second = len(options.warnings), request is not None and self._repeats.is_second(request)
+        decoded = dict(obj) if decode is None else decode()
+        if request is None or not is_second:
+            return self._add(resource, self._made(resource, decoded, namespace, context, options))
         with self._core.noting() as notes:
-            attributes = self._made(resource, obj, namespace, context, options)
+            attributes = self._made(resource, decoded, namespace, context, options)
         stored = self._add(resource, attributes)
         self._repeats.remember(request, notes, stored, options.warnings[told:])
         return stored
@@ -97,7 +106,7 @@ class Writer:
     def _add_again(
         self,
         resource: Resource,
-        obj: Object,
+        written: Mapping[str, Any],
         namespace: str,
         request: Request,
         outcome: Outcome,
@@ -108,7 +117,7 @@ class Writer:
         suffixes = [random.suffix() for _ in range(outcome.suffixes)]
         uid = random.uid()
         place = namespace if resource.namespaced else ""
-        metadata = {**obj["metadata"], "namespace": place}
+        metadata = {**written, "namespace": place}
         if not metadata.get("name"):
             metadata["name"] = self._free_name(resource, metadata)
         name = metadata["name"]

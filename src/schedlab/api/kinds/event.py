@@ -165,12 +165,16 @@ def _labels(prefix: str, more: Iterable[str]) -> FieldLabels:
     return FieldLabels(frozenset((*about, "reason", "type", "metadata.name", "metadata.namespace", *more)))
 
 
+#: Most of the times that there are.
+_TIME: Final = (
+    rb"20[0-9]{2}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{6}Z"
+)
 _LIKENESS: Final = Likeness(
     name=re.compile(SUBDOMAIN),
     places=(
         *(Place(b'"%b":"' % key, rb"[ !#-\[\]-~]{1,1024}") for key in (b"message", b"note", b"name", b"uid")),
         Place(b'"resourceVersion":"', rb"[0-9]{1,20}"),
-        Place(b'"eventTime":"', rb"20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{6}Z"),
+        Place(b'"eventTime":"', _TIME),
     ),
 )
 

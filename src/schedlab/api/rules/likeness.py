@@ -95,7 +95,7 @@ def blank(text: bytes, places: tuple[Place, ...], blanks: Blanks, *, known_only:
     return text
 
 
-class Form:
+class Filling:
     """A text with blanks, made to be filled."""
 
     __slots__ = ("_parts", "_tokens")

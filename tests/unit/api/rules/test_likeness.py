@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from schedlab.api.rules.likeness import ADDRESS, LABEL, NETWORK, SUBDOMAIN, Blanks, Form, Likeness, Place, blank
+from schedlab.api.rules.likeness import ADDRESS, LABEL, NETWORK, SUBDOMAIN, Blanks, Filling, Likeness, Place, blank
 
 PLACES = (Place(b'"podIP":"', ADDRESS), Place(b'"hostIP":"', ADDRESS), Place(b'[{"ip":"', ADDRESS, b'"}]'))
 
@@ -70,8 +70,8 @@ def test_names_are_as_long_as_the_api_lets_them() -> None:
     assert not likeness.takes_name("ä")
 
 
-def test_a_form_puts_values_where_their_tokens_stand() -> None:
-    form = Form(b'{"a":"\0000\0","b":"\000S1\0","c":"\0000\0"}')
+def test_a_filling_puts_values_where_their_tokens_stand() -> None:
+    filling = Filling(b'{"a":"\0000\0","b":"\000S1\0","c":"\0000\0"}')
 
-    assert form.fill({b"\0000\0": b"x", b"\0S1\0": b"y"}) == b'{"a":"x","b":"y","c":"x"}'
-    assert Form(b"{}").fill({}) == b"{}"
+    assert filling.fill({b"\0000\0": b"x", b"\0S1\0": b"y"}) == b'{"a":"x","b":"y","c":"x"}'
+    assert Filling(b"{}").fill({}) == b"{}"
