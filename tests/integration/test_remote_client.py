@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,41 +10,14 @@ from typing import Any
 import pytest
 
 from schedlab.apimachinery.errors import Forbidden, NotFound, ServiceUnavailable
-from schedlab.apiserver.app import APIServer, Settings
-from schedlab.apiserver.server import RunningServer
 from schedlab.client.informers import Informers
 from schedlab.client.protocol import Outcome, Write
 from schedlab.registry import Registry
 from schedlab.remote.client import RemoteClient
 from schedlab.remote.kubeconfig import Access
 from schedlab.remote.transport import Transport
-from tests.support.api_server import TOKEN, make_app
-
-
-class Server:
-    """An API server on a port of its own that can be stopped and started with another store."""
-
-    def __init__(self) -> None:
-        self._bound = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._bound.getsockname()[1]
-        self._server: RunningServer | None = None
-        self.registry: Registry
-
-    @property
-    def access(self) -> Access:
-        return Access(f"http://127.0.0.1:{self.port}", token=TOKEN)
-
-    async def start(self) -> None:
-        app: APIServer
-        app, self.registry = make_app(settings=Settings(f"127.0.0.1:{self.port}", frozenset(("127.0.0.1",))))
-        if self._server is not None:
-            self._bound = socket.create_server(("127.0.0.1", self.port))
-        self._server = RunningServer(app, self._bound)
-        await self._server.start()
-
-    async def stop(self) -> None:
-        assert self._server is not None
-        await self._server.stop()
+from tests.support.api_server import TOKEN
+from tests.support.live_server import Server
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ from typing import Annotated, Final, TypeAlias
 from cyclopts import Parameter
 
 from schedlab.apimachinery.time import TimeError, parse_duration
+from schedlab.cluster.cross_origin import check_origins
 from schedlab.cluster.plugin_loading import load_hooks, load_plugin
 from schedlab.cluster.served import Serving
 from schedlab.cluster.storage import Storage, etcd_place
@@ -84,15 +85,22 @@ class APIServerOptions:
         Parameter(negative="", help="Plain HTTP without credentials: everybody on this machine is administrator."),
     ] = False
 
+    cors_allowed_origins: Annotated[
+        str,
+        Parameter(help="Origins of pages that may use both ports, with commas between them: http://localhost:3000."),
+    ] = ""
+
     def admission(self) -> tuple[str, ...]:
         """Return the admission plugins that run; raises SchedlabError."""
         return enabled_names(read_list(self.enable_admission_plugins), read_list(self.disable_admission_plugins))
 
-    def serving(self, storage: Storage) -> Serving:
+    def serving(self, storage: Storage | None = None) -> Serving:
         """Return how an API is served that is kept in a place, after a word on what that means."""
         if self.insecure:
             print(INSECURE, file=sys.stderr, flush=True)
-        return Serving(storage, self.audit_log, self.insecure)
+        named = tuple(read_list(self.cors_allowed_origins))
+        origins = check_origins(named, "--cors-allowed-origins") if named else None
+        return Serving(Storage() if storage is None else storage, self.audit_log, self.insecure, origins)
 
 
 API_SERVER_DEFAULTS: Final = APIServerOptions()

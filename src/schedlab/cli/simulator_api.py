@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from schedlab.cluster.home import Home
@@ -23,16 +25,36 @@ def get(home: Home, path: str) -> tuple[int, dict[str, Any]]:
 def ask(home: Home, method: str, path: str, body: object = None) -> dict[str, Any]:
     """Return the answer to a question that may take its time; raises SchedlabError for every other outcome."""
     status, answer = _call(home, method, path, body, _SEARCH_TIMEOUT_S)
-    if status == _BAD_REQUEST:
-        raise SchedlabError(
-            str(answer.get("message", answer)), location=answer.get("location", ""), hint=answer.get("hint", "")
-        )
-    if status >= _BAD_REQUEST:
-        raise SchedlabError(str(answer.get("message", answer)), location=path, hint="schedlab status tells how it is")
+    _raise_for_status(status, answer, path)
     return answer
 
 
+def stream(home: Home, method: str, path: str, body: object = None) -> Iterator[dict[str, Any]]:
+    """Yield the lines of an answer as they come; raises SchedlabError when there is none."""
+    with _answer(home, method, path, body, _SEARCH_TIMEOUT_S) as answer:
+        if answer.status >= _BAD_REQUEST:
+            _raise_for_status(answer.status, json.loads(answer.read()), path)
+        while line := answer.readline():
+            yield json.loads(line)
+
+
+def _raise_for_status(status: int, answer: dict[str, Any], path: str) -> None:
+    message = str(answer.get("message", answer))
+    if status == _BAD_REQUEST:
+        raise SchedlabError(message, location=answer.get("location", ""), hint=answer.get("hint", ""))
+    if status > _BAD_REQUEST:
+        raise SchedlabError(message, location=path, hint=answer.get("hint") or "schedlab status tells how it is")
+
+
 def _call(home: Home, method: str, path: str, body: object, timeout_s: float) -> tuple[int, dict[str, Any]]:
+    with _answer(home, method, path, body, timeout_s) as answer:
+        content = answer.read()
+        return answer.status, json.loads(content) if content else {}
+
+
+@contextmanager
+def _answer(home: Home, method: str, path: str, body: object, timeout_s: float) -> Iterator[http.client.HTTPResponse]:
+    """Ask, and wait for the head of the answer; an answer that is no JSON is told, too."""
     facts = home.read_cluster()
     if "simulator" not in facts:
         raise SchedlabError(
@@ -45,13 +67,12 @@ def _call(home: Home, method: str, path: str, body: object, timeout_s: float) ->
     sent = None if body is None else json.dumps(body)
     try:
         connection.request(method, path, sent, headers={"Authorization": f"Bearer {home.token()}"})
-        answer = connection.getresponse()
-        return answer.status, json.loads(answer.read())
+        yield connection.getresponse()
     except (OSError, http.client.HTTPException) as error:
         raise SchedlabError(
             f"the simulator does not answer: {error}", location=f"http://{address}", hint="start it: schedlab up"
         ) from error
-    except ValueError as error:
+    except json.JSONDecodeError as error:
         raise SchedlabError(
             "what answers there is not a schedlab simulator",
             location=f"http://{address}",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import uvloop
 from cyclopts import Parameter
@@ -37,9 +37,13 @@ from schedlab.cluster.stage_loading import load_stages
 from schedlab.cluster.storage import Storage
 from schedlab.decisions.annotations import AnnotationMode
 from schedlab.kernel.errors import SchedlabError
+from schedlab.mirror.service import Mirroring
 from schedlab.web.app import SimulatorApp
 from schedlab.web.simulator import Simulator
 from schedlab.whatif.workers import Workers
+
+#: Does what is to be done once a cluster answers.
+Begin: TypeAlias = Callable[[Mirroring], Awaitable[None]]
 
 
 def up(
@@ -88,17 +92,31 @@ def up(
         history=history,
         admission=serving.admission(),
     )
-    served_as = serving.serving(storage.read())
-    home = Home.of(name)
+    run_cluster(settings, Home.of(name), Ports(apiserver_port, port, secure_port), serving.serving(storage.read()))
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Where a cluster is to listen."""
+
+    api: int
+    simulator: int
+    scheduler: int = 0
+
+
+def run_cluster(
+    settings: ClusterSettings, home: Home, ports: Ports, serving: Serving, begin: Begin | None = None
+) -> None:
+    """Run a cluster until it is stopped; `begin` is called with what it can do with others, once it answers."""
     home.prepare()
     with (
         home.hold(),
-        bound_socket(apiserver_port, "--apiserver-port") as api,
-        bound_socket(port, "--port") as simulator,
-        optional_socket(secure_port, "--secure-port") as secure,
+        bound_socket(ports.api, "--apiserver-port") as api,
+        bound_socket(ports.simulator, "--port") as simulator,
+        optional_socket(ports.scheduler, "--secure-port") as secure,
     ):
-        uvloop.run(_serve(settings, home, Sockets(api, simulator, secure), served_as))
-    return 0
+        uvloop.run(_serve(settings, home, Sockets(api, simulator, secure), serving, begin))
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -130,13 +148,21 @@ class Sockets:
     scheduler: socket.socket | None
 
 
-async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, serving: Serving) -> None:
+async def _serve(
+    settings: ClusterSettings, home: Home, sockets: Sockets, serving: Serving, begin: Begin | None
+) -> None:
     served = ServedCluster(settings, home, sockets.api, serving)
     try:
         await served.start()
         cluster = served.cluster
-        ask = Workers(lambda: cluster).ask
-        simulator = Simulator(log=cluster.log, status=served.status, explainer=cluster.explainer, ask=ask)
+        mirroring = Mirroring(cluster.registry, cluster.clock, cluster)
+        simulator = Simulator(
+            log=cluster.log,
+            status=served.status,
+            explainer=cluster.explainer,
+            ask=Workers(lambda: cluster).ask,
+            mirroring=mirroring,
+        )
         await served.serve(SimulatorApp(simulator, None if serving.insecure else served.token), sockets.simulator)
         addresses = {
             "apiserver": served.url,
@@ -149,6 +175,8 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, servin
         for warning in cluster.warnings:
             print(f"warning: {warning}", file=sys.stderr, flush=True)
         print("\n".join(_greeting(home, addresses, cluster, serving.storage)), flush=True)
+        if begin is not None:
+            await begin(mirroring)
         await served.until_stopped()
     finally:
         await served.stop()

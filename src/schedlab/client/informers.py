@@ -105,6 +105,10 @@ class Informer:
                 handler(WatchEvent("ADDED", obj))
         self._handlers = (*self._handlers, handler)
 
+    def forget(self, handler: Handler) -> None:
+        """Tell `handler` no more."""
+        self._handlers = tuple(one for one in self._handlers if one != handler)
+
     def stop(self) -> None:
         """Follow no more changes."""
         if self._watch is not None:

@@ -10,11 +10,13 @@ cluster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from schedlab.api.object import WatchEvent
+from schedlab.client.effects import Part
 from schedlab.client.informers import Informers, Unheard
 from schedlab.cluster.api import API, APISettings
 from schedlab.cluster.driver import Caller
@@ -38,6 +40,8 @@ from schedlab.kubelet.logs import SimulatedLogs
 from schedlab.kubelet.node_server import NodeServers
 from schedlab.kubelet.stages.controller import StageController, finder
 from schedlab.registry import Overlay
+from schedlab.scheduler.config import dump
+from schedlab.scheduler.extender import HTTPExtender
 from schedlab.scheduler.framework.hooks import HooksFactory
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.metrics import SchedulerMetrics
@@ -96,7 +100,9 @@ class Cluster(API):
         """Wire the parts; a fork goes on where its `original` stands, or begins anew at a kept revision of it."""
         store = None if original is None else fork_store(original.store, revision)
         super().__init__(clock, random, settings, caller, backend=backend, store=store)
-        self.settings = settings
+        self.settings, self._random = settings, random
+        self._reconfigured = 0
+        self._controllers: list[Part] = []
         self.root_ca = root_ca
         #: Scheduler configurations that were in force, by their digests in records, with where they come from.
         self.configurations: dict[str, tuple[Mapping[str, Any] | None, str]] = {}
@@ -110,7 +116,7 @@ class Cluster(API):
         self.scheduler_metrics = SchedulerMetrics(settings.feature_gates) if settings.counts else None
         #: Whether the scheduler has been told of everything by the one that it goes on from.
         self._is_told = original is not None and revision is None
-        self.scheduler = self._new_scheduler(random.split("scheduler"), original if self._is_told else None)
+        self.scheduler = self._new_scheduler(settings, random.split("scheduler"), original if self._is_told else None)
         self.explainer = Explainer(self.log, self.scheduler)
         nodes_and_pods = self.informers if settings.kubelets else Unheard(self.informers)
         self.kubelet = Kubelet(nodes_and_pods, clock, random.split("kubelet"), image_bandwidth=settings.image_bandwidth)
@@ -137,8 +143,9 @@ class Cluster(API):
         self.registry.overlay("nodes", Overlay(heartbeats.node))
         self._add_parts(random.split("controllers"), root_ca)
 
-    def _new_scheduler(self, random: RandomSource, original: Cluster | None) -> Scheduler:
-        settings = self.settings
+    def _new_scheduler(
+        self, settings: ClusterSettings, random: RandomSource, original: Cluster | None = None
+    ) -> Scheduler:
         around = Surroundings(
             clock=self.clock,
             random=random,
@@ -147,23 +154,59 @@ class Cluster(API):
             metrics=self.scheduler_metrics,
             origin=None if original is None else Origin.of(original.scheduler),
         )
-        scheduler, self.warnings = make_scheduler(
-            settings, around, settings.scheduler_config, settings.scheduler_config_location
-        )
+        raw, location = settings.scheduler_config, settings.scheduler_config_location
+        scheduler, self.warnings = make_scheduler(settings, around, raw, location)
         kept_from = self.store.oldest_revision if settings.history else None
         scheduler.keep_past(lambda: self.registry.durable_revision, kept_from)
-        self.configurations[scheduler.configuration_digest] = (
-            settings.scheduler_config,
-            settings.scheduler_config_location,
-        )
+        self.configurations[scheduler.configuration_digest] = raw, location
         return scheduler
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return the scheduler's configuration in force, defaults included, in wire form."""
+        return dump(self.scheduler.config)
+
+    def extenders(self) -> Sequence[HTTPExtender]:
+        """Return the extenders in force."""
+        return self.scheduler.extenders
+
+    def reconfigure(self, raw: Mapping[str, Any], location: str = "") -> None:
+        """Put another configuration in force, as a restart of the scheduler would: bindings in flight start anew.
+
+        Raises ConfigError with every mistake, and then the old scheduler goes on.
+        """
+        settings = replace(self.settings, scheduler_config=raw, scheduler_config_location=location)
+        made = self._new_scheduler(settings, self._random.split(f"scheduler-{self._reconfigured}"))
+        old = self.scheduler
+        self._reconfigured += 1
+        self.settings, self.scheduler, self._is_told = settings, made, False
+        self.explainer.follow(made)
+        self.engine.remove(old)
+        old.queue.stop()
+        for resource in old.resources():
+            self.informers.lister(resource).forget(old.handle)
+        self.engine.add(made, self.client("kube-scheduler"))
+        self._listen()
+
+    @contextmanager
+    def without_controllers(self) -> Iterator[None]:
+        """Let no controller act while objects come whose owners and dependents are not all there yet."""
+        self.engine.suspend(self._controllers)
+        try:
+            yield
+        finally:
+            self.engine.resume()
+            if self._wake is not None:
+                self._wake()
+
+    def _listen(self) -> None:
+        if self.settings.schedules:
+            for resource in self.scheduler.resources():
+                self._follow(resource, self.scheduler.handle, from_now=self._is_told)
+            self.scheduler.start()
 
     def start(self) -> None:
         """Make the nodes that were asked for and begin to listen."""
-        if self.settings.schedules:
-            for resource in self.scheduler.resources():
-                self.informers.on_change(resource, self.scheduler.handle, from_now=self._is_told)
-            self.scheduler.start()
+        self._listen()
         for number in range(self.settings.nodes):
             if self.store.get("nodes", NODE_NAME.format(number)) is None:
                 self.registry.create("nodes", self.registry.decode("nodes", new_node(number)))
@@ -175,10 +218,10 @@ class Cluster(API):
         for resource in self.informers.resources():
             self.informers.on_change(resource, lambda _: wake())
 
-    def _follow(self, resource: str, handler: Callable[[WatchEvent], None]) -> None:
+    def _follow(self, resource: str, handler: Callable[[WatchEvent], None], *, from_now: bool = False) -> None:
         """Let a part listen to a resource that maybe nobody has listened to before."""
         is_new = resource not in self.informers.resources()
-        self.informers.on_change(resource, handler)
+        self.informers.on_change(resource, handler, from_now=from_now)
         if is_new and self._wake is not None:
             wake = self._wake
             self.informers.on_change(resource, lambda _: wake())
@@ -205,7 +248,9 @@ class Cluster(API):
         controller_manager = self.client("kube-controller-manager")
         for name, make in CONTROLLERS.items():
             if is_enabled(name, self.settings.controllers):
-                self.engine.add(make(context), controller_manager, first=name == NodeLifecycleController.name)
+                controller = make(context)
+                self._controllers.append(controller)
+                self.engine.add(controller, controller_manager, first=name == NodeLifecycleController.name)
         for name, make in DRIVERS.items():
             if is_enabled(name, self.settings.controllers):
                 self.engine.add(make(context), self.client(name))

@@ -32,6 +32,10 @@ class NoCaller:
         engine.answer(part, effect, CallOutcome(error=f"Post {effect.url!r}: this cluster makes no network calls"))
 
 
+def _never() -> bool:
+    return False
+
+
 #: In place of the outcome of an effect that is still to be carried out.
 _TO_DO: Final = object()
 #: A part with its client, an effect of it, and the outcome that it is to hear.
@@ -50,6 +54,9 @@ class Engine:
         # Whether each part is ready, twice in a row, so that a round may begin at any of them.
         self._ready: list[Callable[[], bool]] = []
         self._first: list[tuple[Part, Client]] = []
+        # Those of `_first` that are not suspended.
+        self._urgent: list[tuple[Part, Client]] = []
+        self._suspended: set[int] = set()
         self._caller = caller or NoCaller()
         self._todo: deque[_Deed] = deque()
         # Identities of removed parts, of which deeds may be left.
@@ -68,16 +75,30 @@ class Engine:
         self._parts.append((part, client))
         if first:
             self._first.append((part, client))
-        self._ready = 2 * [one.ready for one, _ in self._parts]
+        self._look_anew()
+
+    def suspend(self, parts: Sequence[Part]) -> None:
+        """Step none of these until `resume`; what they have asked for already is carried out and answered."""
+        self._suspended = {id(part) for part in parts}
+        self._look_anew()
+
+    def resume(self) -> None:
+        """Step all parts again."""
+        self._suspended = set()
+        self._look_anew()
+
+    def _look_anew(self) -> None:
+        self._ready = 2 * [_never if id(part) in self._suspended else part.ready for part, _ in self._parts]
+        self._urgent = [(part, client) for part, client in self._first if id(part) not in self._suspended]
 
     def remove(self, part: Part) -> None:
         """Step and answer `part` no more, and carry out nothing more for it, as if its process had died."""
         at = next(index for index, (one, _) in enumerate(self._parts) if one is part)
         del self._parts[at]
         self._first = [(one, client) for one, client in self._first if one is not part]
-        self._ready = 2 * [one.ready for one, _ in self._parts]
         self._next_part = 0
         self._gone.add(id(part))
+        self._look_anew()
 
     def answer(self, part: Part, effect: Effect, outcome: object) -> None:
         """Hand the outcome of an effect to `part`, as the next thing to do; a part that was removed gets none."""
@@ -87,7 +108,7 @@ class Engine:
 
     def busy(self) -> bool:
         """Whether `step` has something to do now."""
-        return bool(self._todo) or any(part.ready() for part, _ in self._parts)
+        return bool(self._todo) or any(ready() for ready in self._ready)
 
     def step(self) -> bool:
         """Carry out or answer one effect, or step the next ready part; False when everything waits."""
@@ -102,7 +123,7 @@ class Engine:
                 self._plan(part, client, part.complete(effect, outcome))
             self.steps += 1
             return True
-        for part, client in self._first:
+        for part, client in self._urgent:
             if part.ready():
                 self._plan(part, client, part.step())
                 self.steps += 1

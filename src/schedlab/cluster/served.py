@@ -33,6 +33,7 @@ from schedlab.client.node_servers import LogSource, NodeServer
 from schedlab.client.resource_metrics import ResourceMetrics
 from schedlab.cluster.api import API, APISettings
 from schedlab.cluster.cluster import Cluster, ClusterSettings
+from schedlab.cluster.cross_origin import CrossOrigin
 from schedlab.cluster.home import Home
 from schedlab.cluster.http_caller import HTTPCaller
 from schedlab.cluster.live import LiveDriver
@@ -51,12 +52,14 @@ LOOPBACK_NAMES: Final = frozenset(("127.0.0.1", "localhost", "::1"))
 class Serving:
     """How an API is kept and reached.
 
-    audit_log: a file for what is asked of it. insecure: plain HTTP, and whoever asks is an administrator.
+    audit_log: a file for what is asked of it. insecure: plain HTTP, and whoever asks is an administrator. origins: of
+    pages that may use it, all when there are none, and none when it is None.
     """
 
     storage: Storage = field(default_factory=Storage)
     audit_log: Path | None = None
     insecure: bool = False
+    origins: tuple[str, ...] | None = None
 
 
 class ServedAPI:
@@ -82,6 +85,7 @@ class ServedAPI:
         certificates = ensure_certificates(home.pki, datetime.now(tz=UTC))
         self._authority = certificates.ca.certificate
         self._insecure = serving.insecure
+        self._origins = serving.origins
         try:
             self.api = self._make(settings)
         except BaseException:
@@ -105,8 +109,13 @@ class ServedAPI:
             audit=self._audit,
         )
         self._certificates = certificates
-        self._servers = [RunningServer(self.server, bound, None if self._insecure else certificates)]
+        opened = self._open(self.server)
+        self._servers = [RunningServer(opened, bound, None if self._insecure else certificates)]
         self._driver = LiveDriver(self.api.engine, self._clock)
+
+    def _open(self, app: Application) -> Application:
+        """Let pages of other origins in, if there are such."""
+        return app if self._origins is None else CrossOrigin(app, self._origins)
 
     def _make(self, settings: APISettings) -> API:
         return API(self._clock, entropy(), settings, self._caller, backend=self._backend)
@@ -142,7 +151,7 @@ class ServedAPI:
 
     async def serve(self, app: Application, bound: socket.socket) -> None:
         """Answer on another socket, in plain HTTP."""
-        server = RunningServer(app, bound)
+        server = RunningServer(self._open(app), bound)
         self._servers.append(server)
         await server.start()
 

@@ -24,11 +24,19 @@ class Explainer:
 
     def __init__(self, log: DecisionLog, scheduler: Scheduler) -> None:
         """Begin a journal of the scheduler's node table, which tells moments apart."""
-        log.journal = TableJournal.of(scheduler.cache.table)
         self._log = log
+        self._begin(scheduler)
+
+    def _begin(self, scheduler: Scheduler) -> None:
+        journal = self._log.journal = TableJournal.of(scheduler.cache.table)
         self._scheduler = scheduler
         self._pods = scheduler.pods
-        self._moments = JournalMoments(scheduler, log.journal)
+        self._moments = JournalMoments(scheduler, journal)
+
+    def follow(self, scheduler: Scheduler) -> None:
+        """Explain another scheduler from now on; how things were at attempts of the old one can no longer be had."""
+        self._log.lose_moments()
+        self._begin(scheduler)
 
     def explain(self, namespace: str, name: str, question: PodQuestion = PodQuestion()) -> dict[str, Any]:  # noqa: B008 - frozen
         """Return an attempt of the newest pod of that name as JSON values.

@@ -143,6 +143,13 @@ class DecisionLog:
                 self._complete(story.uid, attempt)
                 return
 
+    def lose_moments(self) -> None:
+        """Forget how things were at the attempts so far: the scheduler that could tell is gone. What they were stays."""
+        for story in self._stories.values():
+            for attempt in story.attempts:
+                attempt.moment = -1
+                attempt.packed.head.position = -1
+
     def queue_move(self, move: QueueMove) -> None:
         """Take a pod's move in the queue (Observer)."""
         story = self._stories.get(move.pod.uid)

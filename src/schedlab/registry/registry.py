@@ -23,6 +23,7 @@ from schedlab.kernel.clock import Clock
 from schedlab.kernel.randomness import RandomSource
 from schedlab.registry.admission.chain import Admission, choose
 from schedlab.registry.admission.plugins import DEFAULT_NAMES, KNOWN
+from schedlab.registry.adoption import Adopter
 from schedlab.registry.core import Core
 from schedlab.registry.custom.definitions import DEFINITIONS, Definitions
 from schedlab.registry.custom.resource import CustomResource
@@ -78,6 +79,7 @@ class Registry:
         self._scaler = Scaler(self._core, self._writer)
         self._pods = Pods(self._core)
         self._evictor = Evictor(self._core, self._writer, self._deleter)
+        self._adopter = Adopter(self._core)
 
     # --- What is served ----------------------------------------------------------------------------------------------
 
@@ -276,6 +278,19 @@ class Registry:
         self._deleter.delete_collection(known, found.items, options)
         self._definitions.written(known)
         return found
+
+    def adopt(self, resource: str, obj: Object) -> StoredObject:
+        """Store an object as another API server holds it, status and uid included; raises Invalid, BadRequest."""
+        known = self.resource(resource)
+        adopted = self._adopter.adopt(known, obj)
+        self._definitions.written(known)
+        return known.present(adopted)
+
+    def remove(self, resource: str, name: str, namespace: str = "") -> None:
+        """Take an object away at once, whatever its finalizers; nothing happens when it is gone."""
+        known = self.resource(resource)
+        self._adopter.remove(known, name, namespace)
+        self._definitions.written(known)
 
     # --- Reading -----------------------------------------------------------------------------------------------------
 

@@ -209,6 +209,19 @@ def call_effect(request: ExtenderRequest, token: Any) -> CallEffect:
     return CallEffect(token, call_url(request), orjson.dumps(request.body), timeout, _tls(settings))
 
 
+def direct_call(extender: HTTPExtender, verb: str, body: bytes) -> CallEffect:
+    """Return the effect that asks an extender past the scheduler; `verb` is filter, prioritize, preempt or bind.
+
+    Raises ValueError when the extender does not have it.
+    """
+    settings = extender.settings
+    path = getattr(settings, f"{verb}_verb")
+    if not path:
+        raise ValueError(f"the extender {extender.name} has no {verb}Verb")
+    url = f"{extender.name.rstrip('/')}/{path}"
+    return CallEffect(None, url, body, settings.http_timeout or DEFAULT_TIMEOUT_NS, _tls(settings))
+
+
 def _tls(settings: config.Extender) -> config.ExtenderTLSConfig | None:
     """Return how to talk TLS; with HTTPS switched on and no authority given the server is not verified."""
     given = settings.tls_config

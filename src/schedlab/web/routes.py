@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from schedlab.web import decisions, start_page, status, whatif
+from schedlab.web import decisions, mirroring, start_page, status, whatif
 from schedlab.web.routing import Route
 
-ROUTES: Final[tuple[Route, ...]] = (*start_page.ROUTES, *status.ROUTES, *decisions.ROUTES, *whatif.ROUTES)
+ROUTES: Final[tuple[Route, ...]] = (
+    *start_page.ROUTES,
+    *status.ROUTES,
+    *decisions.ROUTES,
+    *whatif.ROUTES,
+    *mirroring.ROUTES,
+)
 
 #: What can be called, as the reference writes it: `GET /api/v1/status`.
 REST_PATHS: Final = tuple(f"{route.method} {route.template}" for route in ROUTES)

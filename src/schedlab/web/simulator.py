@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from schedlab.decisions.explain import PodQuestion
 from schedlab.decisions.log import DecisionLog
+from schedlab.mirror.service import Mirroring
 from schedlab.whatif.workers import Question
 
 
@@ -29,3 +30,4 @@ class Simulator:
     explainer: Explains
     status: Callable[[], Mapping[str, Any]] = dict
     ask: Callable[[Question], Awaitable[Any]] | None = None
+    mirroring: Mirroring | None = None

@@ -191,3 +191,21 @@ def test_a_removed_part_is_neither_stepped_nor_answered() -> None:
     assert story == ["dying step", "other step"]
     assert [write.name for write in client.writes] == ["first"]
     assert not engine.busy()
+
+
+def test_suspended_parts_rest_until_they_are_resumed() -> None:
+    story: list[str] = []
+    client = _Client()
+    engine = Engine()
+    urgent, usual = _Part("urgent", story, []), _Part("usual", story, [])
+    engine.add(urgent, client, first=True)
+    engine.add(usual, client)
+    engine.suspend([urgent])
+    while engine.step():
+        pass
+    busy = engine.busy()
+    engine.resume()
+    engine.step()
+
+    assert story == ["usual step", "urgent step"]
+    assert not busy

@@ -1,0 +1,104 @@
+"""`schedlab import`: take over a real cluster once, or what files hold of one, into the running simulator."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from schedlab.cli import simulator_api
+from schedlab.cluster.home import Home
+from schedlab.kernel.errors import SchedlabError
+from schedlab.mirror.manifests import read_objects
+
+
+def import_cluster(
+    *paths: Path,
+    kubeconfig: Annotated[
+        Path | None, Parameter(help="How to reach the cluster; KUBECONFIG or ~/.kube/config if not given.")
+    ] = None,
+    context: Annotated[str, Parameter(help="Context of the kubeconfig.")] = "",
+    namespace: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name=["--namespace", "-n"], negative="", help="Take only these namespaces. May be given several times."
+        ),
+    ] = (),
+    selector: Annotated[str, Parameter(name=["--selector", "-l"], help="Label selector, as with kubectl.")] = "",
+    selected: Annotated[
+        tuple[str, ...],
+        Parameter(negative="", help="Kinds that the selector applies to, as kubectl names them; pods if not given."),
+    ] = (),
+    controllers: Annotated[
+        Literal["live", "none"], Parameter(help="Take the owners of pods, which then act here, or pods without owners.")
+    ] = "live",
+    more: Annotated[tuple[str, ...], Parameter(negative="", help="Further kinds to take, as kubectl names them.")] = (),
+    name: Annotated[str, Parameter(help="Name of the simulated cluster.")] = "default",
+) -> int:
+    """Bring a real cluster into the simulated one: everything that decides where pods go. The source is only read.
+
+    Parameters
+    ----------
+    paths
+        Files and folders to take instead of a running cluster: `kubectl get -o yaml`, `kubectl cluster-info dump`,
+        must-gather, manifests, the output of helm and kustomize.
+    """
+    home = Home.of(name)
+    if paths:
+        return _from_files(home, paths)
+    if kubeconfig is not None and not kubeconfig.expanduser().is_file():
+        raise SchedlabError("there is no such file", location=f"--kubeconfig {kubeconfig}", hint="name a kubeconfig")
+    asked = {
+        "kubeconfig": "" if kubeconfig is None else str(kubeconfig.expanduser().absolute()),
+        "context": context,
+        "namespaces": list(namespace),
+        "selector": selector,
+        "selected": list(selected),
+        "controllers": controllers,
+        "more": list(more),
+    }
+    return _from_cluster(home, asked)
+
+
+def _from_cluster(home: Home, asked: Mapping[str, Any]) -> int:
+    report: Mapping[str, Any] = {}
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("asking the cluster")
+        for line in simulator_api.stream(home, "POST", "/api/v1/sources/import", asked):
+            if "error" in line:
+                raise SchedlabError(line["error"], hint=line.get("hint", "try again: what is there already stays"))
+            if "report" in line:
+                report = line["report"]
+            else:
+                progress.update(task, description=f"{line['resource']}: {line['objects']}")
+    print("\n".join(report_lines(report)))
+    return 1 if report.get("lacking") else 0
+
+
+def _from_files(home: Home, paths: Sequence[Path]) -> int:
+    objects, warnings = read_objects(paths)
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    answer = simulator_api.ask(home, "POST", "/api/v1/objects", objects)
+    print(f"{answer['objects']} objects loaded")
+    for problem in answer["problems"]:
+        print(f"error: {problem}", file=sys.stderr)
+    return 1 if answer["problems"] else 0
+
+
+def report_lines(report: Mapping[str, Any]) -> list[str]:
+    """Word the report of an import: what was taken, what was changed, what is missing and what that affects."""
+    lines = [f"{resource:45} {count:7} taken" for resource, count in report.get("taken", {}).items()]
+    lines += [f"{resource:45} {count:7} here already" for resource, count in report.get("unchanged", {}).items()]
+    lines += [f"changed: {what} ({count})" for what, count in report.get("changed", {}).items()]
+    lines += [f"left out: {what} ({count})" for what, count in report.get("leftOut", {}).items()]
+    lines += [f"  {problem}" for problem in report.get("problems", ())[:20]]
+    lines += [f"could not be listed: {resource}: {why}" for resource, why in report.get("lacking", {}).items()]
+    return lines or ["nothing was taken"]

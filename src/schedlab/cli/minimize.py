@@ -1,0 +1,67 @@
+"""`schedlab minimize`: the smallest part of a snapshot in which a pod's fate is the same, for a bug report."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import yaml
+from cyclopts import Parameter
+
+from schedlab.cli.explain import parse_pod
+from schedlab.cli.snapshot import read_snapshot
+from schedlab.cli.up import read_config
+from schedlab.kernel.errors import SchedlabError
+from schedlab.mirror.manifests import read_objects
+from schedlab.mirror.minimize import Minimizer
+from schedlab.mirror.snapshot import SCHEDULER_CONFIG, whole_objects
+
+
+def minimize(
+    file: Path,
+    *,
+    pod: Annotated[str, Parameter(help="The pod: NAMESPACE/NAME, pod/NAME or NAME.")],
+    output: Annotated[
+        Path | None, Parameter(name=["--output", "-o"], help="File to write; stdout if not given.")
+    ] = None,
+    config: Annotated[Path | None, Parameter(help="A KubeSchedulerConfiguration; the snapshot's if not given.")] = None,
+) -> int:
+    """Take away from a snapshot whatever a pod's decision does not need. Nothing running is touched.
+
+    Parameters
+    ----------
+    file
+        A snapshot, or a file or folder with manifests.
+    """
+    if file.is_dir():
+        objects, _ = read_objects([file])
+        scheduler = None
+    else:
+        try:
+            document = read_snapshot(file)
+        except SchedlabError:
+            objects, _ = read_objects([file])
+            scheduler = None
+        else:
+            objects, scheduler = whole_objects(document), document.get(SCHEDULER_CONFIG)
+    chosen = scheduler if config is None else read_config(config)
+    minimizer = Minimizer(objects, parse_pod(pod, "default"), chosen, on_progress=_progress)
+    small = minimizer.run()
+    print(f"\r{len(objects)} objects -> {len(small)} in {minimizer.tries} tries", file=sys.stderr)
+    text = yaml.safe_dump_all(small, sort_keys=False)
+    if output is None:
+        print(text, end="")
+        return 0
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SchedlabError(
+            f"cannot be written: {error.strerror}", location=str(output), hint="name another"
+        ) from error
+    return 0
+
+
+def _progress(left: int, tries: int) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{left} objects left, {tries} tries ", end="", file=sys.stderr, flush=True)

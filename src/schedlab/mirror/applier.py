@@ -1,0 +1,119 @@
+"""What happens elsewhere, done here too: objects created, changed and deleted in a real cluster.
+
+Mirrors: simulator/resourceapplier of kube-scheduler-simulator
+Differs: what the other cluster's history makes impossible here is counted, not fatal: an object that is there already,
+one that is gone, a change that a pod which runs here can no longer take.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+from schedlab.api.object import Object
+from schedlab.apimachinery.errors import AlreadyExists, Conflict, Forbidden, Invalid, NotFound, StatusError
+from schedlab.mirror.kinds import PODS, VOLUMES
+from schedlab.mirror.snapshot import rebind
+from schedlab.registry import DeleteOptions, Registry, WriteOptions
+
+EventWord: TypeAlias = Literal["Add", "Update", "Delete"]
+
+_FOREIGN: Final = ("uid", "generation", "resourceVersion")
+_AGENT: Final = "simulator"
+_PROBLEMS_MAX: Final = 1000
+
+
+@dataclass(slots=True)
+class Applied:
+    """What was done, by `Add pods` and the like, and what was not: by reason, with the first messages."""
+
+    done: Counter[str] = field(default_factory=Counter)
+    tolerated: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counts as JSON has them."""
+        return {
+            "done": dict(self.done),
+            "tolerated": dict(self.tolerated),
+            "skipped": dict(self.skipped),
+            "failed": dict(self.failed),
+            "problems": self.problems,
+        }
+
+
+class Applier:
+    """Applies events to a registry. `wanted` says which objects count at all."""
+
+    def __init__(self, registry: Registry, wanted: Callable[[str, Mapping[str, Any]], bool] = lambda *_: True) -> None:
+        self.applied = Applied()
+        self._registry = registry
+        self._wanted = wanted
+
+    def apply(self, event: EventWord, resource: str, source: Mapping[str, Any]) -> bool:
+        """Do what an event says; False when a bound volume has to wait for its claim."""
+        counted = f"{event} {resource}"
+        if not self._wanted(resource, source):
+            self.applied.skipped[f"{counted}: not asked for"] += 1
+            return True
+        try:
+            if event == "Delete":
+                self._delete(resource, source["metadata"])
+            elif event == "Update" and resource == PODS.resource and (source.get("spec") or {}).get("nodeName"):
+                # Where it runs there is that cluster's decision; here the scheduler makes its own.
+                self.applied.skipped[f"{counted}: bound in the source"] += 1
+                return True
+            elif not self._write(event, resource, self._own(resource, source)):
+                return False
+        except (AlreadyExists, NotFound, Conflict) as error:
+            self.applied.tolerated[f"{counted}: {error.reason}"] += 1
+        except StatusError as error:
+            self._note(counted, source, error)
+        else:
+            self.applied.done[counted] += 1
+        return True
+
+    def _own(self, resource: str, source: Mapping[str, Any]) -> Object:
+        """Return the object without what only the other cluster can say."""
+        obj: Object = dict(source)
+        obj["metadata"] = {key: value for key, value in source["metadata"].items() if key not in _FOREIGN}
+        if resource == PODS.resource:
+            obj["metadata"].pop("ownerReferences", None)
+            spec = source.get("spec") or {}
+            obj["spec"] = {k: v for k, v in spec.items() if k not in ("serviceAccountName", "serviceAccount")}
+        return obj
+
+    def _write(self, event: EventWord, resource: str, obj: Object) -> bool:
+        registry, metadata = self._registry, obj["metadata"]
+        if resource == VOLUMES.resource and not rebind(registry, obj):
+            return False
+        namespaced = registry.resource(resource).type.namespaced
+        namespace = metadata.get("namespace", "") if namespaced else ""
+        decoded = registry.decode(resource, obj)
+        options = WriteOptions(user_agent=_AGENT)
+        if event == "Add":
+            registry.create(resource, decoded, namespace, options)
+        else:
+            registry.update(resource, metadata["name"], decoded, namespace, options)
+        return True
+
+    def _delete(self, resource: str, metadata: Mapping[str, Any]) -> None:
+        namespaced = self._registry.resource(resource).type.namespaced
+        namespace = metadata.get("namespace") or "" if namespaced else ""
+        self._registry.delete(resource, metadata["name"], namespace, DeleteOptions())
+
+    def _note(self, counted: str, source: Mapping[str, Any], error: StatusError) -> None:
+        # A pod that runs here cannot take every change that one which waits elsewhere can.
+        if isinstance(error, Invalid | Forbidden) and counted.startswith("Update"):
+            self.applied.tolerated[f"{counted}: {error.reason}"] += 1
+        else:
+            self.applied.failed[counted] += 1
+        if len(self.applied.problems) < _PROBLEMS_MAX:
+            metadata = source["metadata"]
+            namespace = metadata.get("namespace")
+            name = f"{namespace}/{metadata['name']}" if namespace else metadata["name"]
+            self.applied.problems.append(f"{counted} {name}: {error.message}")

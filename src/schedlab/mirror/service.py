@@ -1,0 +1,239 @@
+"""What a running simulator can do with other clusters and with its own state: one at a time, in the loop it runs in.
+
+Import, sync and replay exclude each other, as in kube-scheduler-simulator. Long work goes object by object, so that
+requests and the scheduler get their turns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from schedlab.client.effects import CallOutcome
+from schedlab.cluster.http_caller import post
+from schedlab.kernel.clock import Clock
+from schedlab.kernel.errors import SchedlabError
+from schedlab.mirror.applier import Applier
+from schedlab.mirror.importer import Importer, ImportOptions
+from schedlab.mirror.initial_state import InitialState
+from schedlab.mirror.manifests import load_objects
+from schedlab.mirror.recording import RecordedEvent, read_record
+from schedlab.mirror.replayer import Replayer
+from schedlab.mirror.snapshot import SCHEDULER_CONFIG, Loaded, check, export, load_steps
+from schedlab.mirror.source import Source
+from schedlab.mirror.syncer import Syncer
+from schedlab.registry import Registry
+from schedlab.remote.client import RemoteClient
+from schedlab.remote.kubeconfig import Access
+from schedlab.remote.transport import Transport
+from schedlab.scheduler.extender import HTTPExtender, direct_call
+
+_USER_AGENT: Final = "schedlab-mirror"
+#: Objects that are written in one go before others get a turn.
+_SLICE: Final = 10
+
+
+class MirroredCluster(Protocol):
+    """What a cluster lets its mirror do besides reading and writing objects."""
+
+    def configuration(self) -> Mapping[str, Any]:
+        """Return the configuration in force, in wire form."""
+
+    def extenders(self) -> Sequence[HTTPExtender]:
+        """Return the extenders in force."""
+
+    def reconfigure(self, raw: Mapping[str, Any]) -> None:
+        """Put another configuration in force; raises ConfigError, and then the old one stays."""
+
+    def without_controllers(self) -> AbstractContextManager[None]:
+        """Let no controller act for a while."""
+
+
+class Mirroring:
+    """Snapshots, reset, import, sync and replay of one cluster. Make it before anything is imported: `reset` goes there."""
+
+    def __init__(self, registry: Registry, clock: Clock, cluster: MirroredCluster) -> None:
+        self.registry = registry
+        self._clock, self._cluster = clock, cluster
+        self._initial_state = InitialState(registry)
+        self._initial_configuration = cluster.configuration()
+        self._importing: Importer | None = None
+        self._syncer: Syncer | None = None
+        self._client: RemoteClient | None = None
+        self._replayer: Replayer | None = None
+
+    # --- The scheduler's configuration ---
+
+    def scheduler_configuration(self) -> Mapping[str, Any]:
+        """Return the configuration in force."""
+        return self._cluster.configuration()
+
+    def apply_scheduler_configuration(self, wanted: Mapping[str, Any]) -> None:
+        """Take profiles and extenders of a configuration, and nothing else of it; what it leaves out is cleared."""
+        kept = {k: v for k, v in self._cluster.configuration().items() if k not in ("profiles", "extenders")}
+        chosen = {key: wanted[key] for key in ("profiles", "extenders") if wanted.get(key)}
+        self._cluster.reconfigure({**kept, **chosen})
+
+    def ask_extender(self, number: int, verb: str, body: bytes) -> CallOutcome:
+        """Ask an extender of the configuration, waiting for its answer; raises SchedlabError when there is none."""
+        extenders = self._cluster.extenders()
+        if number >= len(extenders):
+            raise SchedlabError(
+                f"there is no extender {number}", hint=f"the configuration has {len(extenders)}, counted from 0"
+            )
+        try:
+            call = direct_call(extenders[number], verb, body)
+        except ValueError as error:
+            raise SchedlabError(str(error), hint=f"give it one in the configuration: {verb}Verb") from error
+        return post(call)
+
+    # --- Snapshots ---
+
+    def export(self) -> bytes:
+        """Return a snapshot of now (mirror.snapshot)."""
+        return export(self.registry, self._cluster.configuration())
+
+    async def load(self, document: object, *, replace: bool = False) -> Loaded:
+        """Load a snapshot, on top of what is there or in its place; raises SchedlabError before anything is changed."""
+        checked = check(document)
+        config = checked.get(SCHEDULER_CONFIG)
+        if config:
+            self.apply_scheduler_configuration(config)
+        if replace:
+            await _in_slices(self._initial_state.steps())
+        loaded = Loaded()
+        await _in_slices(load_steps(self.registry, checked, loaded))
+        return loaded
+
+    async def load_objects(self, objects: Sequence[dict[str, Any]]) -> Loaded:
+        """Load objects of files (mirror.manifests)."""
+        loaded = Loaded()
+        with self._cluster.without_controllers():
+            await _in_slices(load_objects(self.registry, objects, loaded))
+        return loaded
+
+    async def reset(self) -> None:
+        """Bring everything back to how it was at the start: objects and the scheduler's configuration."""
+        self.stop_replay()
+        await self.stop_sync()
+        await _in_slices(self._initial_state.steps())
+        self._cluster.reconfigure(self._initial_configuration)
+
+    # --- Import ---
+
+    async def import_from(self, access: Access, options: ImportOptions) -> AsyncIterator[Mapping[str, Any]]:
+        """Import a cluster; yields progress, at last the report."""
+        self._refuse_second("import")
+        transport = Transport(access, _USER_AGENT)
+        importer = self._importing = Importer(Source(transport), self.registry, options)
+        try:
+            with self._cluster.without_controllers():
+                async for resource, count in importer.run():
+                    yield {"resource": resource, "objects": count}
+            yield {"report": importer.report.as_json()}
+        finally:
+            self._importing = None
+            await transport.close()
+
+    # --- Sync ---
+
+    def start_sync(self, access: Access) -> None:
+        """Begin to follow a cluster."""
+        self._refuse_second("sync")
+        self._client = RemoteClient(Transport(access, _USER_AGENT))
+        self._syncer = Syncer(self._client, self.registry, self._clock)
+        self._syncer.start()
+
+    async def stop_sync(self) -> None:
+        """Follow no more; nothing happens when nothing is followed."""
+        if self._syncer is not None and self._client is not None:
+            self._syncer.stop()
+            await self._client.close()
+        self._syncer = self._client = None
+
+    def sync_status(self) -> Mapping[str, Any]:
+        """Tell how far the sync is, and how far the schedulers agree."""
+        if self._syncer is None or self._client is None:
+            return {"state": "stopped"}
+        lacking = list(self._client.lacking())
+        return {**self._syncer.as_json(), "lacking": lacking, "agreement": self._syncer.agreement().as_json()}
+
+    # --- Replay ---
+
+    def start_replay(
+        self,
+        file: Path,
+        *,
+        speed: float = 0,
+        wanted: Callable[[str, Mapping[str, Any]], bool] = lambda *_: True,
+        since: int = 0,
+    ) -> Sequence[str]:
+        """Play a record, from an event on; returns warnings, raises SchedlabError for a file that is wrong anywhere."""
+        self._refuse_second("replay")
+        events, warnings = read_record(file)
+        self._replayer = self._new_replayer(events, speed, wanted)
+        self._replayer.seek(since)
+        self._replayer.start()
+        return warnings
+
+    def _new_replayer(
+        self, events: Sequence[RecordedEvent], speed: float, wanted: Callable[[str, Mapping[str, Any]], bool]
+    ) -> Replayer:
+        return Replayer(events, Applier(self.registry, wanted), self._clock, speed=speed)
+
+    def replay_status(self) -> Mapping[str, Any]:
+        """Tell how far the replay is."""
+        replayer = self._replayer
+        if replayer is None:
+            return {"state": "stopped"}
+        return {
+            "state": replayer.state,
+            "position": replayer.position,
+            "events": replayer.length,
+            "speed": replayer.speed,
+            **replayer.applied.as_json(),
+        }
+
+    @property
+    def replayer(self) -> Replayer | None:
+        """The replay that was begun last."""
+        return self._replayer
+
+    def stop_replay(self) -> None:
+        """End a replay where it stands; nothing happens when there is none."""
+        if self._replayer is not None:
+            self._replayer.pause()
+        self._replayer = None
+
+    # --- One at a time ---
+
+    def _refuse_second(self, what: str) -> None:
+        running = [
+            name
+            for name, runs in (
+                ("import", self._importing is not None),
+                ("sync", self._syncer is not None),
+                ("replay", self._replayer is not None and self._replayer.state in ("playing", "paused")),
+            )
+            if runs
+        ]
+        if running:
+            raise SchedlabError(
+                f"{what} cannot begin: {running[0]} is under way",
+                hint="wait for its end, or stop it: only one of import, sync and replay runs at a time",
+            )
+
+    async def close(self) -> None:
+        """End what is under way."""
+        self.stop_replay()
+        await self.stop_sync()
+
+
+async def _in_slices(steps: Iterator[None]) -> None:
+    """Go through steps, letting others have their turns in between."""
+    for number, _ in enumerate(steps, 1):
+        if number % _SLICE == 0:
+            await asyncio.sleep(0)

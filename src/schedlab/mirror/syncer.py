@@ -1,0 +1,189 @@
+"""Following a cluster: what happens there happens here, but for where its pods go, which our scheduler decides.
+
+    listing ──> following          first everything in the order of kinds, then every change in the order it came
+
+A bound volume waits until its claim is here. The connection may break and the source may restart: what was missed is
+found out by listing again. Nothing is ever written to the source.
+
+Mirrors: simulator/syncer of kube-scheduler-simulator
+Differs: the order of kinds holds at the start; deletions that a broken watch has hidden are noticed; places can be
+compared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from schedlab.api.object import WatchEvent
+from schedlab.apimachinery.errors import StatusError
+from schedlab.client.informers import Informers
+from schedlab.client.protocol import Client
+from schedlab.kernel.clock import Clock, Timer
+from schedlab.mirror.applier import Applied, Applier, EventWord
+from schedlab.mirror.kinds import CLAIMS, KINDS, PODS, VOLUMES
+from schedlab.registry import Registry
+
+_WORDS: Final[Mapping[str, EventWord]] = {"ADDED": "Add", "MODIFIED": "Update", "DELETED": "Delete"}
+#: Changes that are applied in one go before others get a turn.
+_SLICE: Final = 20
+_DIFFERENT_MAX: Final = 1000
+
+
+class FollowedClient(Client, Protocol):
+    """A client of the source whose lists may still be on their way."""
+
+    on_synced: Callable[[], None]
+
+    def lacking(self) -> tuple[str, ...]:
+        """Return the resources that were asked for and are not there yet."""
+
+
+@dataclass(slots=True)
+class Agreement:
+    """How far our scheduler's choices are those of the source, over the pods that are placed in both."""
+
+    same: int = 0
+    different: int = 0
+    only_there: int = 0
+    only_here: int = 0
+    #: (pod, node there, node here), the first of them.
+    pods: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the numbers as JSON has them; `share` is None while no pod is placed in both."""
+        both = self.same + self.different
+        different = [{"pod": pod, "there": there, "here": here} for pod, there, here in self.pods]
+        return {
+            "same": self.same,
+            "different": self.different,
+            "onlyThere": self.only_there,
+            "onlyHere": self.only_here,
+            "share": self.same / both if both else None,
+            "differentPods": different,
+        }
+
+
+class Syncer:
+    """Follows one source."""
+
+    def __init__(self, client: FollowedClient, registry: Registry, clock: Clock) -> None:
+        self.state = "listing"
+        self.lag_ns = 0
+        self._client, self._registry, self._clock = client, registry, clock
+        self._informers = Informers(client)
+        self._applier = Applier(registry)
+        self._waiting: deque[tuple[WatchEvent, int]] = deque()
+        #: Bound volumes whose claim is not here yet, by name.
+        self._volumes: dict[str, WatchEvent] = {}
+        #: Pods that arrived with a node: nothing was decided here.
+        self._arrived_bound: dict[str, None] = {}
+        self._timer: Timer | None = None
+
+    @property
+    def applied(self) -> Applied:
+        """What was done so far."""
+        return self._applier.applied
+
+    @property
+    def backlog(self) -> int:
+        """How many changes wait."""
+        return len(self._waiting) + len(self._volumes)
+
+    def start(self) -> None:
+        """Begin to list."""
+        self._client.on_synced = self._listed
+        for kind in KINDS:
+            self._informers.lister(kind.resource)
+        if not self._client.lacking():
+            self._listed()
+
+    def stop(self) -> None:
+        """Follow no more."""
+        self.state = "stopped"
+        self._informers.stop()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _listed(self) -> None:
+        if self.state != "listing":
+            return
+        self.state = "following"
+        for kind in KINDS:
+            self._informers.on_change(kind.resource, self._take)
+
+    def _take(self, event: WatchEvent) -> None:
+        self._waiting.append((event, self._clock.now_ns()))
+        if self._timer is None:
+            self._timer = self._clock.at(self._clock.now_ns(), self._work)
+
+    def _work(self) -> None:
+        self._timer = None
+        for _ in range(_SLICE):
+            if not self._waiting:
+                return
+            event, seen_ns = self._waiting.popleft()
+            self._apply(event)
+            self.lag_ns = self._clock.now_ns() - seen_ns
+        self._timer = self._clock.at(self._clock.now_ns(), self._work)
+
+    def _apply(self, event: WatchEvent) -> None:
+        obj = event.object
+        word = _WORDS[event.type]
+        if obj.resource == PODS.resource and word == "Add" and obj.view.spec.node_name:
+            self._arrived_bound[obj.key] = None
+        if obj.resource == VOLUMES.resource:
+            self._volumes.pop(obj.name, None)
+        done = self._applier.apply(word, obj.resource, obj.raw)
+        if not done:
+            self._volumes[obj.name] = event
+        elif obj.resource == CLAIMS.resource and word != "Delete":
+            self._retry_volumes()
+
+    def _retry_volumes(self) -> None:
+        for name, event in tuple(self._volumes.items()):
+            if self._applier.apply(_WORDS[event.type], VOLUMES.resource, event.object.raw):
+                del self._volumes[name]
+
+    # --- Comparing ---
+
+    def agreement(self) -> Agreement:
+        """Compare where pods are there and here; pods that arrived bound are left out."""
+        found = Agreement()
+        for obj in self._informers.lister(PODS.resource).all_stored():
+            if obj.key in self._arrived_bound:
+                continue
+            there, here = obj.view.spec.node_name, self._node_here(obj.namespace, obj.name)
+            if there and here:
+                if there == here:
+                    found.same += 1
+                    continue
+                found.different += 1
+                if len(found.pods) < _DIFFERENT_MAX:
+                    found.pods.append((obj.key, there, here))
+            elif there:
+                found.only_there += 1
+            elif here:
+                found.only_here += 1
+        return found
+
+    def _node_here(self, namespace: str, name: str) -> str:
+        try:
+            node: str = self._registry.get(PODS.resource, name, namespace).view.spec.node_name
+        except StatusError:
+            return ""
+        return node
+
+    def as_json(self) -> dict[str, Any]:
+        """Tell how far it is."""
+        kinds = Counter(event.object.resource for event, _ in self._waiting)
+        return {
+            "state": self.state,
+            "backlog": self.backlog,
+            "waiting": dict(kinds),
+            "volumesWithoutClaim": sorted(self._volumes),
+            "lagSeconds": self.lag_ns / 1e9,
+            **self.applied.as_json(),
+        }

@@ -1,0 +1,241 @@
+"""Importing over HTTP: what comes, what is told about the rest, and sources that misbehave."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import orjson
+import pytest
+
+from schedlab.mirror.importer import Importer, ImportOptions, Report
+from schedlab.mirror.source import Source
+from schedlab.remote.kubeconfig import Access
+from schedlab.remote.transport import Transport
+from tests.support.clusters import Lab
+from tests.support.live_server import Misbehaviour, Server
+
+
+async def _import(server: Server, lab: Lab, access: Access | None = None, **options: Any) -> Report:
+    transport = Transport(access or server.access, "schedlab-mirror")
+    importer = Importer(Source(transport), lab.registry, ImportOptions(**options))
+    try:
+        async for _ in importer.run():
+            pass
+    finally:
+        await transport.close()
+    return importer.report
+
+
+def _run(story: Callable[[Server, Lab], Awaitable[None]]) -> None:
+    async def told() -> None:
+        server = Server()
+        await server.start()
+        try:
+            await story(server, Lab())
+        finally:
+            await server.stop()
+
+    asyncio.run(told())
+
+
+def _create(server: Server, resource: str, obj: dict[str, Any], namespace: str = "") -> None:
+    server.registry.create(resource, server.registry.decode(resource, obj), namespace)
+
+
+def _node(name: str) -> dict[str, Any]:
+    capacity = {"cpu": "4", "memory": "32Gi", "pods": "110"}
+    return {"metadata": {"name": name}, "status": {"capacity": capacity, "allocatable": capacity}}
+
+
+def _pod(name: str, node: str = "", **labels: str) -> dict[str, Any]:
+    spec: dict[str, Any] = {"containers": [{"name": "c", "image": "i"}]}
+    return {"metadata": {"name": name, "labels": labels}, "spec": {**spec, **({"nodeName": node} if node else {})}}
+
+
+def test_objects_keep_uid_owners_and_status_and_a_second_time_changes_nothing() -> None:
+    async def story(server: Server, lab: Lab) -> None:
+        _create(server, "nodes", _node("n"))
+        _create(server, "configmaps", {"metadata": {"name": "m"}}, "default")
+        _create(server, "pods", _pod("runs", "n"), "default")
+        running = {"status": {"phase": "Running", "hostIP": "10.0.0.9"}}
+        server.registry.patch("pods", "runs", "merge", running, "default", subresource="status")
+        _create(server, "pods", _pod("waits"), "default")
+        first = await _import(server, lab, more=("configmaps",))
+        uid = server.registry.get("pods", "runs", "default").uid
+        pod = lab.registry.get("pods", "runs", "default")
+        second = await _import(server, lab, more=("configmaps",))
+
+        assert first.taken["pods"] == 2
+        assert first.taken["configmaps"] >= 1
+        assert (pod.uid, pod.view.status.phase) == (uid, "Running")
+        assert sum(second.taken.values()) == 0
+        assert second.unchanged["pods"] == 2
+        assert first.lacking == {}
+        lab.run()
+        assert lab.nodes_of_pods()["waits"] == "n"
+
+    _run(story)
+
+
+def test_a_selector_applies_to_the_kinds_it_is_meant_for() -> None:
+    async def story(server: Server, lab: Lab) -> None:
+        _create(server, "nodes", _node("n"))
+        _create(server, "pods", _pod("a", team="a"), "default")
+        _create(server, "pods", _pod("b", team="b"), "default")
+        await _import(server, lab, selector="team=a")
+
+        assert lab.names("nodes") == ["n"]
+        assert lab.names("pods") == ["a"]
+
+    _run(story)
+
+
+def test_namespaces_choose_what_is_in_them() -> None:
+    async def story(server: Server, lab: Lab) -> None:
+        _create(server, "namespaces", {"metadata": {"name": "shop"}})
+        _create(server, "pods", _pod("a"), "default")
+        _create(server, "pods", _pod("b"), "shop")
+        await _import(server, lab, namespaces=("shop",))
+
+        assert lab.names("pods") == ["b"]
+
+    _run(story)
+
+
+def test_owners_come_along_or_pods_come_without_them() -> None:
+    async def story(server: Server, lab: Lab) -> None:
+        template = {"metadata": {"labels": {"app": "a"}}, "spec": _pod("x")["spec"]}
+        spec = {"replicas": 1, "selector": {"matchLabels": {"app": "a"}}, "template": template}
+        _create(server, "replicasets.apps", {"metadata": {"name": "rs"}, "spec": spec}, "default")
+        uid = server.registry.get("replicasets.apps", "rs", "default").uid
+        pod = _pod("p", app="a")
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs", "uid": uid, "controller": True}
+        pod["metadata"]["ownerReferences"] = [owner]
+        _create(server, "pods", pod, "default")
+        other = Lab(seed=3)
+        await _import(server, lab)
+        report = await _import(server, other, controllers="none")
+        lab.run()
+        other.run()
+
+        assert lab.names("pods") == ["p"]
+        assert other.names("pods") == ["p"]
+        assert other.registry.get("pods", "p", "default").raw["metadata"].get("ownerReferences", []) == []
+        assert report.changed == {"pods: owners that are not here are left out": 1}
+
+    _run(story)
+
+
+def test_objects_that_are_being_deleted_stay_where_they_are() -> None:
+    async def story(server: Server, lab: Lab) -> None:
+        _create(server, "nodes", {**_node("n"), "metadata": {"name": "n", "finalizers": ["example.com/x"]}})
+        server.registry.delete("nodes", "n")
+        report = await _import(server, lab)
+
+        assert lab.names("nodes") == []
+        assert report.left_out == {"nodes: being deleted": 1}
+
+    _run(story)
+
+
+def test_a_kind_that_may_not_be_listed_is_told_with_what_it_affects() -> None:
+    async def story(server: Server, lab: Lab) -> None:
+        report = await _import(server, lab, Access(server.access.server, token="unknown"))
+
+        assert "Unauthorized" in report.lacking["nodes"]
+        assert "(affects: everything)" in report.lacking["nodes"]
+        assert "NodeVolumeLimits" in report.lacking["csinodes.storage.k8s.io"]
+
+    _run(story)
+
+
+# --- Sources that misbehave ------------------------------------------------------------------------------------------
+
+
+async def _answer(send: Any, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> bool:
+    await send({"type": "http.response.start", "status": status, "headers": list(headers)})
+    await send({"type": "http.response.body", "body": body})
+    return True
+
+
+def _too_many() -> Misbehaviour:
+    """Refuse every second request for a while."""
+    seen = iter(range(1, 1000))
+
+    async def misbehave(_scope: Any, send: Any) -> bool:
+        if next(seen) % 2:
+            return await _answer(send, 429, b"slow down", (b"retry-after", b"0"))
+        return False
+
+    return misbehave
+
+
+def _expired_page() -> Misbehaviour:
+    """Forget the rest of a list."""
+
+    async def misbehave(scope: Any, send: Any) -> bool:
+        if b"continue=" not in scope["query_string"]:
+            return False
+        status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410, "reason": "Expired"}
+        return await _answer(
+            send, 410, orjson.dumps({**status, "message": "The provided continue parameter is too old"})
+        )
+
+    return misbehave
+
+
+def _malformed() -> Misbehaviour:
+    """Put nonsense among the pods."""
+    pods = [
+        5,
+        {},
+        {"metadata": {"name": "no-spec", "namespace": "default"}},
+        {"metadata": {"name": "wrong", "namespace": "default"}, "spec": {"containers": "many"}},
+        {"metadata": {"name": "quantity", "namespace": "default"}, "spec": _pod("q")["spec"]},
+    ]
+    pods[4]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "lots"}}  # type: ignore[index]
+
+    async def misbehave(scope: Any, send: Any) -> bool:
+        if scope["path"] != "/api/v1/pods":
+            return False
+        good = {**_pod("good"), "metadata": {"name": "good", "namespace": "default", "uid": "u"}}
+        return await _answer(send, 200, orjson.dumps({"kind": "PodList", "metadata": {}, "items": [*pods, good]}))
+
+    return misbehave
+
+
+def _cut_off() -> Misbehaviour:
+    """End the connection in the midst of the first answer for pods."""
+    seen: list[str] = []
+
+    async def misbehave(scope: Any, send: Any) -> bool:
+        if scope["path"] != "/api/v1/pods" or seen:
+            return False
+        seen.append("cut")
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1000")]})
+        await send({"type": "http.response.body", "body": b'{"items":[', "more_body": True})
+        return True  # the server closes the connection of an answer that does not end
+
+    return misbehave
+
+
+@pytest.mark.parametrize("misbehave", [_too_many, _expired_page, _malformed, _cut_off])
+def test_a_source_that_misbehaves_costs_nothing_but_what_it_spoils(misbehave: Callable[[], Misbehaviour]) -> None:
+    async def story(server: Server, lab: Lab) -> None:
+        for number in range(300):
+            _create(server, "nodes", _node(f"n-{number}"))
+        _create(server, "pods", _pod("good"), "default")
+        revision = server.registry.revision
+        server.misbehaviour = misbehave()
+        report = await _import(server, lab, namespaces=())
+
+        assert len(lab.names("nodes")) == 300
+        assert lab.names("pods") == ["good"]
+        assert server.registry.revision == revision
+        if misbehave is _malformed:
+            assert report.left_out == {"pods: refused": 5}
+            assert "quantities must match" in report.problems[-1]
+
+    _run(story)

@@ -1,0 +1,112 @@
+"""Anonymous objects: no name is left, and the scheduler decides the same."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from schedlab.mirror.anonymize import Anonymizer
+from schedlab.mirror.manifests import load_objects
+from schedlab.mirror.snapshot import Loaded
+from tests.support.clusters import Lab
+
+
+def _objects() -> list[dict[str, Any]]:
+    capacity = {"cpu": "4", "memory": "8Gi", "pods": "110", "acme.example/gpu": "2"}
+    nodes: list[dict[str, Any]] = [
+        {
+            "kind": "Node",
+            "apiVersion": "v1",
+            "metadata": {
+                "name": f"secretnode-{number}",
+                "uid": f"0000000{number}-0000-4000-8000-000000000000",
+                "labels": {
+                    "kubernetes.io/hostname": f"secretnode-{number}",
+                    "topology.kubernetes.io/zone": f"secretzone-{number % 2}",
+                    "acme.example/pool": f"secretpool-{number % 2}",
+                },
+                "annotations": {"acme.example/note": "secretnote"},
+            },
+            "spec": {"taints": [{"key": "acme.example/taint", "value": "secretvalue", "effect": "NoSchedule"}]},
+            "status": {"capacity": capacity, "allocatable": capacity},
+        }
+        for number in range(4)
+    ]
+    tolerations = [{"key": "acme.example/taint", "operator": "Equal", "value": "secretvalue", "effect": "NoSchedule"}]
+    container = {
+        "name": "secretcontainer",
+        "image": "registry.acme.example/secretimage:1",
+        "args": ["--password=secretargument"],
+        "env": [{"name": "PASSWORD", "value": "secretenv"}],
+        "resources": {"requests": {"cpu": "500m", "acme.example/gpu": "1"}, "limits": {"acme.example/gpu": "1"}},
+    }
+    pods: list[dict[str, Any]] = [
+        {
+            "kind": "Pod",
+            "apiVersion": "v1",
+            "metadata": {"name": f"secretpod-{number}", "namespace": "default", "labels": {"app": "secretapp"}},
+            "spec": {
+                "containers": [container],
+                "tolerations": tolerations,
+                "nodeSelector": {"acme.example/pool": "secretpool-1"},
+                "topologySpreadConstraints": [
+                    {
+                        "maxSkew": 1,
+                        "topologyKey": "kubernetes.io/hostname",
+                        "whenUnsatisfiable": "DoNotSchedule",
+                        "labelSelector": {"matchLabels": {"app": "secretapp"}},
+                    }
+                ],
+            },
+        }
+        for number in range(6)
+    ]
+    return [*nodes, *pods]
+
+
+def _placed(objects: list[dict[str, Any]]) -> list[tuple[str, bool]]:
+    lab = Lab()
+    loaded = Loaded()
+    for _ in load_objects(lab.registry, objects, loaded):
+        pass
+    assert loaded.problems == []
+    lab.run()
+    return sorted((pod.view.status.phase, bool(pod.view.spec.node_name)) for pod in lab.registry.list("pods").items)
+
+
+def test_no_name_is_left() -> None:
+    anonymizer = Anonymizer(b"key")
+    text = json.dumps([anonymizer.anonymous(obj) for obj in _objects()])
+
+    assert "secret" not in text
+    assert "acme" not in text
+    assert anonymizer.dropped["env"] == 6
+    assert anonymizer.dropped["annotations"] == 4
+
+
+def test_the_scheduler_decides_the_same() -> None:
+    anonymizer = Anonymizer(b"key")
+    anonymous = [anonymizer.anonymous(obj) for obj in _objects()]
+
+    assert _placed(anonymous) == _placed(_objects())
+
+
+def test_words_of_kubernetes_stay() -> None:
+    node = Anonymizer(b"key").anonymous(_objects()[0])
+
+    assert set(node["metadata"]["labels"]) >= {"kubernetes.io/hostname", "topology.kubernetes.io/zone"}
+    assert node["spec"]["taints"][0]["effect"] == "NoSchedule"
+    assert node["status"]["capacity"]["cpu"] == "4"
+
+
+def test_the_same_key_gives_the_same_pseudonyms() -> None:
+    first, second, other = Anonymizer(b"key"), Anonymizer(b"key"), Anonymizer(b"other")
+
+    assert first.name("web") == second.name("web") != other.name("web")
+
+
+@pytest.mark.parametrize("name", ["default", "kube-system", "system-node-critical"])
+def test_names_that_every_cluster_has_stay(name: str) -> None:
+    assert Anonymizer(b"key").name(name) == name

@@ -1,0 +1,132 @@
+"""Following a cluster: order, what is not copied, volumes that wait, and how far two schedulers agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from schedlab.client.inprocess import InProcessClient
+from schedlab.mirror.syncer import Syncer
+from schedlab.registry import Registry
+from tests.support.clusters import Lab
+
+
+class PromptClient(InProcessClient):
+    """A client of the source whose lists are there at once (syncer.FollowedClient)."""
+
+    on_synced: Callable[[], None]
+
+    def lacking(self) -> tuple[str, ...]:
+        return ()
+
+
+class Pair:
+    """A real cluster with a scheduler of its own, and one here that follows it."""
+
+    def __init__(self) -> None:
+        self.there = Lab(nodes=2)
+        self.here = Lab(seed=2)
+        self.there.run()
+        self.syncer = Syncer(_client(self.there.registry), self.here.registry, self.here.clock)
+
+    def run(self) -> None:
+        self.there.run()
+        self.here.run()
+
+
+def _client(registry: Registry) -> PromptClient:
+    return PromptClient(registry, "schedlab-mirror")
+
+
+def test_what_is_there_comes_first_and_then_every_change() -> None:
+    pair = Pair()
+    pair.there.create("namespaces", {"metadata": {"name": "before"}})
+    pair.syncer.start()
+    pair.run()
+    before = pair.here.names("namespaces")
+    pair.there.create("namespaces", {"metadata": {"name": "after"}})
+    pair.there.registry.delete("nodes", "node-0")
+    pair.run()
+
+    assert "before" in before
+    assert "after" in pair.here.names("namespaces")
+    assert pair.here.names("nodes") == ["node-1"]
+
+
+def test_pods_that_run_there_run_here_and_new_ones_are_scheduled_here() -> None:
+    pair = Pair()
+    pair.there.create_pod("old")
+    pair.there.run()
+    pair.syncer.start()
+    pair.run()
+    pair.there.create_pod("new")
+    pair.run()
+
+    assert pair.here.nodes_of_pods()["old"] == pair.there.nodes_of_pods()["old"]
+    assert pair.here.nodes_of_pods()["new"]
+    assert pair.syncer.applied.skipped["Update pods: bound in the source"] >= 1
+    attempts = [story.name for story in pair.here.cluster.log.stories()]
+    assert attempts == ["new"]
+
+
+def test_agreement_counts_the_pods_that_both_have_placed() -> None:
+    pair = Pair()
+    pair.syncer.start()
+    pair.run()
+    for number in range(6):
+        pair.there.create_pod(f"p-{number}")
+        pair.run()
+    agreement = pair.syncer.agreement()
+    both = {name: (node, pair.here.nodes_of_pods()[name]) for name, node in pair.there.nodes_of_pods().items()}
+
+    assert agreement.same == sum(there == here for there, here in both.values())
+    assert agreement.different == sum(there != here for there, here in both.values())
+    assert {name for name, _, _ in agreement.pods} == {f"default/{n}" for n, (a, b) in both.items() if a != b}
+    assert agreement.only_there == agreement.only_here == 0
+
+
+def test_a_bound_volume_waits_for_its_claim() -> None:
+    pair = Pair()
+    reference = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "c"}
+    volume: dict[str, Any] = {
+        "metadata": {"name": "v"},
+        "spec": {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "hostPath": {"path": "/v"},
+            "claimRef": reference,
+        },
+    }
+    pair.there.create("persistentvolumes", volume)
+    bound = {"status": {"phase": "Bound"}}
+    pair.there.registry.patch("persistentvolumes", "v", "merge", bound, "", subresource="status")
+    pair.syncer.start()
+    pair.here.run()
+    waiting = pair.syncer.as_json()["volumesWithoutClaim"], pair.here.names("persistentvolumes")
+    claim = {
+        "metadata": {"name": "c"},
+        "spec": {
+            "resources": {"requests": {"storage": "1Gi"}},
+            "accessModes": ["ReadWriteOnce"],
+            "volumeName": "v",
+            "storageClassName": "",
+        },
+    }
+    pair.there.create("persistentvolumeclaims", claim, "default")
+    pair.here.run()
+
+    assert waiting == (["v"], [])
+    uid = pair.here.registry.get("persistentvolumeclaims", "c", "default").uid
+    assert pair.here.registry.get("persistentvolumes", "v").raw["spec"]["claimRef"]["uid"] == uid
+    assert pair.syncer.backlog == 0
+
+
+def test_the_source_is_never_written() -> None:
+    pair = Pair()
+    pair.there.create_pod("a")
+    pair.there.run()
+    revision = pair.there.registry.revision
+    pair.syncer.start()
+    pair.here.run(60)
+
+    assert pair.there.registry.revision == revision
