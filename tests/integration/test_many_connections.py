@@ -1,15 +1,19 @@
 """Clients that do nothing, or do it slowly, take nothing from the others."""
 
 import asyncio
+import contextlib
 import resource
 import socket
 import sys
 import time
+from collections.abc import Callable
 
 import pytest
 
+from schedlab.apiserver import watching
 from schedlab.apiserver.request import BODY_BYTES_MAX
 from schedlab.apiserver.server import RunningServer
+from schedlab.cluster.memory import memory_bytes
 from tests.support.api_server import TOKEN, make_app
 
 IDLE = 10_000
@@ -82,6 +86,75 @@ def test_body_over_the_limit_is_refused(*, announced: bool) -> None:
         body = b" " * size if announced else b"%x\r\n%b\r\n0\r\n\r\n" % (size, b" " * size)
         assert (await exchange(port, head + body))[0] == 413
         assert (await exchange(port, get("/version")))[0] == 200
+        await server.stop()
+
+    asyncio.run(scenario())
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Wait for what nobody tells of."""
+    async with asyncio.timeout(20):
+        while not true():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+class Watcher:
+    """A watch over TCP, read by hand: a socket that takes little at once, so that the server notices who does not read."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.socket()
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        self._socket.connect(("127.0.0.1", port))
+        self._socket.sendall(f"GET {CONFIG_MAPS}?watch=true HTTP/1.1\r\n{HEAD}Connection: close\r\n\r\n".encode())
+
+    def read_to_the_end(self) -> bytes:
+        """Read until the server closes the connection."""
+        self._socket.settimeout(20)
+        found = []
+        with contextlib.suppress(ConnectionResetError):
+            while piece := self._socket.recv(1 << 20):
+                found.append(piece)
+        return b"".join(found)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def test_watchers_that_stop_reading_are_cut_off_and_hold_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others see every change at once, memory stays bounded, and whoever reads again is told to come back."""
+    monkeypatch.setattr(watching, "ABORT_DELAY_S", 4.0)
+    count, size = 400, 100_000
+
+    async def scenario() -> None:
+        app, registry = make_app()
+        listener = socket.create_server(("127.0.0.1", 0))
+        server = RunningServer(app, listener)
+        await server.start()
+        port = listener.getsockname()[1]
+        loop = asyncio.get_running_loop()
+        late, gone = [await loop.run_in_executor(None, Watcher, port) for _ in range(2)]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 22)
+        writer.write(get(f"{CONFIG_MAPS}?watch=true"))
+        while (await reader.readline()) != b"\r\n":
+            pass
+        await until(lambda: len(app._reading.streams) == 3)
+        before = memory_bytes()
+        for number in range(count):
+            body = {"metadata": {"name": f"c{number}"}, "data": {"v": "x" * size}}
+            registry.create("configmaps", registry.decode("configmaps", body), "default")
+            seen = b""
+            while not seen.endswith(b"\n\r\n") or f'"c{number}"'.encode() not in seen[:2000]:
+                seen = await asyncio.wait_for(reader.readuntil(b"\n\r\n"), 10)
+        # What is stored is there in any case; each of the two could have 8 MiB unsent, and a copy on its way.
+        assert memory_bytes() - before < count * size * 2 + 64 * 1024 * 1024
+        said = await loop.run_in_executor(None, late.read_to_the_end)
+        assert b'"type":"ERROR"' in said
+        assert b'"code":429' in said
+        await until(lambda: len(app._reading.streams) == 1)
+        gone.close()
+        late.close()
+        assert (await exchange(port, get("/version")))[0] == 200
+        writer.close()
         await server.stop()
 
     asyncio.run(scenario())

@@ -11,16 +11,24 @@ from schedlab.kernel.randomness import SeededRandom
 
 
 class WallClock:
-    """Wall time that never steps backwards; its driver runs the timers that are due."""
+    """Wall time that never steps backwards and never stands still; its driver runs the timers that are due.
+
+    When the machine's clock is set back, this one goes on from where it was, as fast as time does, until the machine's
+    clock has caught up.
+    """
 
     def __init__(self) -> None:
         self._timers = TimerHeap()
         self._last_ns = 0
+        self._last_monotonic_ns = 0
         self.on_timer: Callable[[], None] | None = None
 
     def now_ns(self) -> int:
-        """Nanoseconds since the Unix epoch; stands still while the machine's clock is set back."""
-        self._last_ns = max(self._last_ns, time.time_ns())
+        """Nanoseconds since the Unix epoch."""
+        wall_ns, monotonic_ns = time.time_ns(), time.monotonic_ns()
+        passed_ns = monotonic_ns - self._last_monotonic_ns
+        self._last_ns = wall_ns if wall_ns >= self._last_ns else self._last_ns + passed_ns
+        self._last_monotonic_ns = monotonic_ns
         return self._last_ns
 
     def at(self, when_ns: int, callback: Callable[[], None], priority: int = 0) -> Timer:

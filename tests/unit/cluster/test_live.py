@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -98,12 +99,31 @@ def test_bug_of_a_part_ends_the_driver() -> None:
         asyncio.run(run())
 
 
-def test_wall_clock_never_goes_backwards(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wall_clock_never_goes_backwards_and_never_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set back, it goes on at its pace until the machine's clock has caught up."""
     clock = WallClock()
-    moments = iter([100, 50, 120])
+    moments, paces = iter([100, 50, 51, 120, 130]), iter([1000, 1005, 1007, 1008, 1018])
     monkeypatch.setattr("time.time_ns", lambda: next(moments))
+    monkeypatch.setattr("time.monotonic_ns", lambda: next(paces))
 
-    assert [clock.now_ns() for _ in range(3)] == [100, 100, 120]
+    assert [clock.now_ns() for _ in range(5)] == [100, 105, 107, 120, 130]
+
+
+def test_timers_are_due_though_the_clock_is_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By an hour, while the driver sleeps: what was to come in a moment comes in a moment."""
+
+    async def run() -> bool:
+        driver, clock = _driver(_Counter(0))
+        driver.start()
+        fired = asyncio.Event()
+        clock.at(clock.now_ns() + 50 * MILLISECOND_NS, fired.set)
+        real_ns = time.time_ns
+        monkeypatch.setattr("time.time_ns", lambda: real_ns() - 3600 * 10**9)
+        await asyncio.wait_for(fired.wait(), 5)
+        driver.stop()
+        return True
+
+    assert asyncio.run(run())
 
 
 def test_entropy_differs_from_run_to_run() -> None:
