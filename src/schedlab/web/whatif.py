@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 
+from schedlab.kernel.errors import SchedlabError
 from schedlab.web.routing import Answer, Refusal, Request, Route, json_answer
 from schedlab.web.simulator import Simulator
+from schedlab.whatif.capacity import why_not_full
+from schedlab.whatif.changes import read_changes
 from schedlab.whatif.help import what_would_help
+from schedlab.whatif.pending import FIXES_MAX, pending
+from schedlab.whatif.what_if import DEFAULT_S, what_if
 from schedlab.whatif.workers import Question, WorkerError
 
 _BUSY, _GIVEN_UP = 429, 504
+_DURATION_S_MAX = 7 * 24 * 3600
 
 
 async def ask(simulator: Simulator, request: Request, question: Question) -> Answer:
@@ -40,4 +46,37 @@ async def help_for(simulator: Simulator, request: Request) -> Answer:
     )
 
 
-ROUTES = (Route("GET", "/api/v1/pods/{namespace}/{pod}/what-would-help", help_for),)
+async def what_if_answer(simulator: Simulator, request: Request) -> Answer:
+    """Make changes on a fork and tell which pods move; the body is `{"changes": […], "forSeconds": 120}`."""
+    body = await request.json()
+    if not isinstance(body, dict):
+        raise SchedlabError("the body is no object", hint='it is like {"changes": [{"cordon": "node-1"}]}')
+    changes = read_changes(body.get("changes"))
+    duration_s = body.get("forSeconds", DEFAULT_S)
+    if not isinstance(duration_s, int) or isinstance(duration_s, bool) or not 0 <= duration_s <= _DURATION_S_MAX:
+        raise SchedlabError(
+            f"{duration_s!r} is not a number of seconds from 0 to {_DURATION_S_MAX}",
+            location="forSeconds",
+            hint="leave it out for two minutes",
+        )
+    return await ask(simulator, request, lambda cluster: what_if(cluster, changes, duration_s).data())
+
+
+async def pending_pods(simulator: Simulator, request: Request) -> Answer:
+    """Tell which pods wait and why, and what would help; `?namespace=` chooses, `?fixes=N` groups are helped."""
+    namespace, fixes = request.word("namespace"), request.number("fixes", FIXES_MAX)
+    assert fixes is not None
+    return await ask(simulator, request, lambda cluster: pending(cluster, namespace, fixes_max=fixes).data())
+
+
+async def not_full(simulator: Simulator, request: Request) -> Answer:
+    """Tell what keeps free capacity from being used."""
+    return await ask(simulator, request, lambda cluster: why_not_full(cluster).data())
+
+
+ROUTES = (
+    Route("GET", "/api/v1/pending", pending_pods),
+    Route("GET", "/api/v1/why-not-full", not_full),
+    Route("GET", "/api/v1/pods/{namespace}/{pod}/what-would-help", help_for),
+    Route("POST", "/api/v1/what-if", what_if_answer),
+)

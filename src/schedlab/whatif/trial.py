@@ -12,13 +12,13 @@ at thousands of nodes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from schedlab.api.object import StoredObject
+from schedlab.api.object import StoredObject, WatchEvent
 from schedlab.cluster.frozen import FrozenListers
 from schedlab.cluster.schedulers import Surroundings, make_scheduler
 from schedlab.kernel.clock import VirtualClock
@@ -58,18 +58,26 @@ class Trial:
         self.attempts = 0
 
     @classmethod
-    def of(cls, cluster: Cluster) -> Trial:
-        """Return a trial on a fork of the cluster as it is now; every filter judges every node."""
+    def of(cls, cluster: Cluster, configuration: tuple[Mapping[str, Any] | None, str] | None = None) -> Trial:
+        """Return a trial on a fork of the cluster as it is now; every filter judges every node.
+
+        `configuration` is another scheduler configuration (None: the default one) and where it comes from.
+        """
         listers = FrozenListers(cluster.store.fork(), cluster.informers)
         settings = replace(cluster.settings, full=True)
+        origin = Origin.of(cluster.scheduler)
         around = Surroundings(
             clock=VirtualClock(cluster.clock.now_ns()),
             random=SeededRandom(cluster.scheduler.random.state),
             listers=listers,
             observer=Unobserved(),
-            origin=Origin.of(cluster.scheduler),
+            # Another configuration may not have the profiles that pods of the queue wait for.
+            origin=origin if configuration is None else replace(origin, queue=None),
         )
-        scheduler, _ = make_scheduler(settings, around, settings.scheduler_config, settings.scheduler_config_location)
+        own = settings.scheduler_config, settings.scheduler_config_location
+        scheduler, _ = make_scheduler(settings, around, *(own if configuration is None else configuration))
+        if not cluster.settings.schedules:
+            _tell(scheduler, listers)
         return cls(scheduler, listers)
 
     def attempt(self, pod: PodInfo, *, makes_room: bool = False) -> CycleRecord:
@@ -100,6 +108,13 @@ class Trial:
         finally:
             for back in reversed(undo):
                 back()
+
+
+def _tell(scheduler: Scheduler, listers: FrozenListers) -> None:
+    """Tell a scheduler what is there: that of a cluster that leaves scheduling to others has never heard of it."""
+    for resource in scheduler.resources():
+        for stored in listers.lister(resource).all_stored():
+            scheduler.handle(WatchEvent("ADDED", stored))
 
 
 def changed(stored: StoredObject, change: Callable[[Object], None]) -> StoredObject:

@@ -123,3 +123,40 @@ def test_errors_of_the_question_are_not_hidden() -> None:
         raise SchedlabError("wrong", location="file.yaml")
 
     assert asyncio.run(call(ask)) == (400, {"message": "wrong", "location": "file.yaml", "hint": ""})
+
+
+def test_what_if() -> None:
+    lab = waiting()
+    body = b'{"changes": [{"patch": "pod/nobody", "change": {}}]}'
+    status, answer = asyncio.run(call(on(lab), "/api/v1/what-if", method="POST", body=body))
+    assert (status, answer["message"]) == (400, 'pods "nobody" not found')
+
+    body = b'{"changes": [{"cordon": "n"}], "forSeconds": 5}'
+    status, answer = asyncio.run(call(on(lab), "/api/v1/what-if", method="POST", body=body))
+    assert status == 200
+    assert (answer["changes"], answer["ranForSeconds"], answer["moves"]) == (["cordon n"], 5, [])
+
+
+@pytest.mark.parametrize(
+    ("body", "location"),
+    [
+        (b"[]", ""),
+        (b"{}", "changes"),
+        (b'{"changes": [{"cordon": "n"}], "forSeconds": -1}', "forSeconds"),
+        (b'{"changes": [{"cordon": "n"}], "forSeconds": true}', "forSeconds"),
+        (b'{"changes": [{"cordon": "n"}, {"fly": "n"}]}', "changes[1]"),
+    ],
+)
+def test_what_if_refuses(body: bytes, location: str) -> None:
+    status, answer = asyncio.run(call(on(Lab()), "/api/v1/what-if", method="POST", body=body))
+
+    assert (status, answer["location"]) == (400, location)
+    assert answer["hint"]
+
+
+def test_pending_and_why_not_full() -> None:
+    lab = waiting()
+    status, answer = asyncio.run(call(on(lab), "/api/v1/pending", query="namespace=default&fixes=0"))
+    assert (status, answer["pending"], answer["groups"][0]["fix"]) == (200, 1, None)
+    status, answer = asyncio.run(call(on(lab), "/api/v1/why-not-full"))
+    assert (status, answer["nodes"]) == (200, 1)

@@ -1,0 +1,134 @@
+"""`schedlab what-if --drain NODE …`: which pods would move, and why; the cluster itself is not touched."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from schedlab.apimachinery.time import TimeError, parse_duration
+from schedlab.apimachinery.yaml import YAMLError, load_documents
+from schedlab.cli import simulator_api
+from schedlab.cli.what_if_text import what_if_text
+from schedlab.cluster.home import Home
+from schedlab.kernel.clock import SECOND_NS
+from schedlab.kernel.errors import SchedlabError
+
+_STDIN = "-"
+
+
+def _several(text: str, *names: str) -> Parameter:
+    return Parameter(name=names or None, negative="", help=f"{text} May be given several times.")
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What to change, made in the order of these options."""
+
+    filename: Annotated[
+        tuple[str, ...], _several("Manifests to apply: a YAML file, or - for standard input.", "--filename", "-f")
+    ] = ()
+    add: Annotated[tuple[str, ...], _several("The same as --filename.")] = ()
+    delete: Annotated[tuple[str, ...], _several("Delete an object: KIND/NAME.")] = ()
+    cordon: Annotated[tuple[str, ...], _several("Cordon a node.")] = ()
+    uncordon: Annotated[tuple[str, ...], _several("Uncordon a node.")] = ()
+    drain: Annotated[tuple[str, ...], _several("Cordon a node and evict its pods within their budgets.")] = ()
+    scale: Annotated[tuple[str, ...], _several("Scale a workload: KIND/NAME=REPLICAS.")] = ()
+    patch: Annotated[tuple[str, ...], _several("Patch an object (strategic merge): KIND/NAME=JSON.")] = ()
+    scheduler_config: Annotated[
+        Path | None,
+        Parameter(help="Place all pods anew with this KubeSchedulerConfiguration and with the one in force."),
+    ] = None
+
+    def data(self, namespace: str) -> Iterator[dict[str, Any]]:
+        """Yield the changes as the REST API takes them; raises SchedlabError."""
+        for source in (*self.filename, *self.add):
+            for manifest in _manifests(source):
+                yield {"apply": manifest, "namespace": namespace, "place": source}
+        for target in self.delete:
+            yield {"delete": target, "namespace": namespace, "place": f"--delete {target}"}
+        for kind in ("cordon", "uncordon", "drain"):
+            for node in getattr(self, kind):
+                yield {kind: node, "place": f"--{kind} {node}"}
+        for text in self.scale:
+            target, number = _split(text, "--scale", "deployment/web=5")
+            replicas = int(number) if number.isascii() and number.isdecimal() else number
+            yield {"scale": target, "replicas": replicas, "namespace": namespace, "place": f"--scale {text}"}
+        for text in self.patch:
+            target, body = _split(text, "--patch", """node/n='{"metadata":{"labels":{"disk":"ssd"}}}'""")
+            yield {"patch": target, "change": _json(body, text), "namespace": namespace, "place": f"--patch {target}"}
+        if self.scheduler_config is not None:
+            location = str(self.scheduler_config)
+            (config,) = _manifests(location)[:1]
+            yield {"schedulerConfig": config, "location": location, "place": location}
+
+
+def what_if(
+    *,
+    changes: Changes = Changes(),
+    duration: Annotated[str, Parameter(name="--for", help="How long the fork runs after the changes.")] = "2m",
+    namespace: Annotated[str, Parameter(name=["--namespace", "-n"], help="Namespace of what is named.")] = "default",
+    output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"], help="Form of the answer.")] = "text",
+    name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
+) -> int:
+    """Make changes on a fork of the cluster, and tell which pods move and why. The cluster itself is not touched."""
+    given = list(changes.data(namespace))
+    if not given:
+        raise SchedlabError(
+            "nothing is to change", hint="say what: schedlab what-if --drain NODE; see schedlab what-if --help"
+        )
+    body = {"changes": given, "forSeconds": _seconds(duration)}
+    answer = simulator_api.ask(Home.of(name), "POST", "/api/v1/what-if", body)
+    print(json.dumps(answer, indent=2) if output == "json" else what_if_text(answer))
+    return 0
+
+
+def _seconds(text: str) -> int:
+    try:
+        return parse_duration(text) // SECOND_NS
+    except TimeError as error:
+        raise SchedlabError(str(error), location="--for", hint="write a duration like 90s, 30m or 1h30m") from error
+
+
+def _split(text: str, option: str, example: str) -> tuple[str, str]:
+    target, sign, value = text.partition("=")
+    if not sign or not target:
+        raise SchedlabError(f"{text!r} has no =", location=option, hint=f"write it like {option} {example}")
+    return target, value
+
+
+def _json(text: str, given: str) -> Any:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise SchedlabError(
+            f"{text!r} is not JSON: {error}", location=f"--patch {given}", hint="quote it for the shell"
+        ) from error
+    return value
+
+
+def _manifests(source: str) -> Sequence[Mapping[str, Any]]:
+    try:
+        text = sys.stdin.read() if source == _STDIN else Path(source).read_text(encoding="utf-8")
+        documents = list(load_documents(text))
+        for document in documents:
+            document.raise_for_duplicates()
+    except OSError as error:
+        raise SchedlabError(
+            f"cannot be read: {error.strerror}", location=source, hint="name a readable file of manifests"
+        ) from error
+    except (UnicodeDecodeError, YAMLError) as error:
+        raise SchedlabError(str(error), location=source, hint="the file must hold YAML documents") from error
+    found = [document.value for document in documents if document.value is not None]
+    flat = [item for value in found for item in (value.get("items") or [value] if isinstance(value, dict) else [value])]
+    wrong = next((item for item in flat if not isinstance(item, dict)), None)
+    if wrong is not None or not flat:
+        what = "holds no manifest" if wrong is None else f"holds {type(wrong).__name__}, not a manifest"
+        raise SchedlabError(what, location=source, hint="give objects as kubectl apply takes them")
+    return [item for item in flat if isinstance(item, dict)]

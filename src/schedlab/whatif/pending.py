@@ -1,0 +1,122 @@
+"""All pods that wait, by the reasons for it, and for each group the cheapest change that helps one of its pods.
+
+Pods belong together that were turned down for the same reasons, on however many nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from schedlab.decisions.rendering import rejections
+from schedlab.decisions.untried import why_untried
+from schedlab.whatif.help import Help, help_in
+from schedlab.whatif.trial import Trial
+
+if TYPE_CHECKING:
+    from schedlab.api.object import StoredObject
+    from schedlab.cluster.cluster import Cluster
+    from schedlab.scheduler.framework.record import CycleRecord
+
+#: For so many groups, the largest first, a change is searched.
+FIXES_MAX: Final = 10
+_OVER: Final = ("Succeeded", "Failed")
+
+
+@dataclass(slots=True)
+class Group:
+    """Pods that wait for the same reasons: by reason on how many nodes at most; empty where no node was looked at.
+
+    `message` is what is told of the first pod; help is what a search for it has found, None where none was made.
+    """
+
+    reasons: dict[str, int]
+    message: str
+    pods: list[StoredObject] = field(default_factory=list)
+    help: Help | None = None
+
+    def data(self) -> dict[str, Any]:
+        """Return the group as JSON-shaped data."""
+        cheapest = None if self.help is None or not self.help.suggestions else self.help.suggestions[0].data()
+        return {
+            "reasons": [{"reason": reason, "nodes": nodes} for reason, nodes in self.reasons.items()],
+            "message": self.message,
+            "count": len(self.pods),
+            "pods": [pod.key for pod in self.pods],
+            "fix": cheapest,
+            "fits": self.help is not None and self.help.fits,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Groups of waiting pods, the largest first, of `pods` that there are in all."""
+
+    groups: tuple[Group, ...]
+    pods: int
+
+    def reasons(self) -> dict[str, int]:
+        """Return how many pods each single reason concerns, the most frequent first."""
+        counts: dict[str, int] = {}
+        for group in self.groups:
+            for reason in group.reasons or (group.message,):
+                counts[reason] = counts.get(reason, 0) + len(group.pods)
+        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+    def data(self) -> dict[str, Any]:
+        """Return it as JSON-shaped data."""
+        return {
+            "pending": sum(len(group.pods) for group in self.groups),
+            "pods": self.pods,
+            "reasons": [{"reason": reason, "pods": pods} for reason, pods in self.reasons().items()],
+            "groups": [group.data() for group in self.groups],
+        }
+
+
+def pending(cluster: Cluster, namespace: str = "", *, fixes_max: int = FIXES_MAX) -> Pending:
+    """Group the pods that wait (in one namespace), and search a change for the largest groups."""
+    pods = cluster.informers.lister("pods").all_stored(namespace or None)
+    alive = [stored for stored in pods if stored.view.status.phase not in _OVER]
+    groups: dict[tuple[str, ...], Group] = {}
+    seen: dict[str, tuple[dict[str, int], str]] = {}
+    for stored in alive:
+        if stored.view.spec.node_name:
+            continue
+        reasons, message = _reasons(cluster, stored, seen)
+        group = groups.setdefault(tuple(sorted(reasons)) or (message,), Group({}, message))
+        group.pods.append(stored)
+        for reason, nodes in reasons.items():
+            group.reasons[reason] = max(nodes, group.reasons.get(reason, 0))
+    ranked = sorted(groups.values(), key=lambda group: -len(group.pods))
+    if ranked and fixes_max:
+        trial = Trial.of(cluster)
+        for group in ranked[:fixes_max]:
+            group.help = help_in(trial, group.pods[0])
+    return Pending(tuple(ranked), len(alive))
+
+
+def _reasons(
+    cluster: Cluster, stored: StoredObject, seen: dict[str, tuple[dict[str, int], str]]
+) -> tuple[dict[str, int], str]:
+    """Return why the newest attempt failed, by reason on how many nodes, and in words; equal words are read once."""
+    story = cluster.log.story(stored.uid)
+    if story is None or not story.attempts:
+        untried = why_untried(stored.key, stored.view, tuple(cluster.scheduler.profiles))
+        return {}, _without_name(untried, stored)
+    attempt = story.attempts[-1]
+    message = attempt.packed.head.failure_message
+    if message not in seen:
+        seen[message] = _reasons_of(attempt.cycle()), message
+    return seen[message]
+
+
+def _without_name(sentence: str, stored: StoredObject) -> str:
+    """Return a sentence about a pod as one about any pod."""
+    return sentence.replace(f"pod {stored.key} ", "", 1)
+
+
+def _reasons_of(record: CycleRecord) -> dict[str, int]:
+    status = record.pre_filter_status
+    if status is not None:
+        return {f"{status.plugin}: {status.message}": len(record.node_names)}
+    return {} if record.filter is None else rejections(record.filter)
