@@ -89,6 +89,13 @@ class StoredObject(msgspec.Struct, eq=False, gc=False):
         """Return the same content under another revision: what a DELETED event carries."""
         return StoredObject(*self.identity, revision, *self.segments)
 
+    def converted(self, resource: str, convert: Callable[[Object], Object]) -> StoredObject:
+        """Return the object in another form, in which metadata is the same; `convert` sees none."""
+        made = convert(orjson.loads(b"{%b%b" % (self._header[:-1], self._body)))
+        start = header(made.pop("kind"), made.pop("apiVersion"))
+        segments = (start, self._metadata, self._managed_fields, b"," + orjson.dumps(made)[1:] if made else b"}")
+        return StoredObject(resource, self.namespace, self.name, self.uid, self.revision, *segments)
+
     def with_body(self, change: Callable[[bytes], bytes]) -> StoredObject:
         """Return the object with what is neither type nor metadata changed, as encoded JSON without the first brace."""
         segments = (self._header, self._metadata, self._managed_fields, change(self._body))

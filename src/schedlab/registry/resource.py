@@ -69,9 +69,12 @@ class Resource:
 
     def present(self, stored: StoredObject) -> StoredObject:
         """Return a stored version as this resource shows it."""
-        if self.strategy.conversion is None:
+        conversion = self.strategy.conversion
+        if conversion is None:
             return stored
-        return StoredObject.encode(self.name, self.from_stored(stored.thaw()), stored.revision)
+        if conversion.keeps_metadata:
+            return stored.converted(self.name, conversion.from_stored)
+        return StoredObject.encode(self.name, conversion.from_stored(stored.thaw()), stored.revision)
 
     def shown(self, obj: StoredObject) -> StoredObject:
         """Return an object as readers of the API see it, with what is derived at that moment."""

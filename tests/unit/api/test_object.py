@@ -32,6 +32,26 @@ def test_whole_object_comes_back_with_its_revision(obj: Object) -> None:
     assert stored.raw == at(obj, 7)
 
 
+def test_another_form_keeps_metadata_as_it_is() -> None:
+    """Kind and apiVersion are part of what is converted; the revision and who manages fields stay."""
+
+    def convert(obj: Object) -> Object:
+        assert "metadata" not in obj
+        return {"kind": "Other", "apiVersion": "g/v2", "renamed": obj.get("spec")}
+
+    converted = StoredObject.encode("any", MANAGED, 7).converted("others.g", convert)
+
+    assert orjson.loads(converted.json()) == {
+        "kind": "Other",
+        "apiVersion": "g/v2",
+        "metadata": at(MANAGED, 7)["metadata"],
+        "renamed": POD["spec"],
+    }
+    assert (converted.resource, converted.key) == ("others.g", "d/p")
+    bare = StoredObject.encode("any", BARE, 7).converted("others.g", lambda obj: obj)
+    assert orjson.loads(bare.json()) == at(BARE, 7)
+
+
 def test_items_are_joined_as_they_are_encoded_alone() -> None:
     """One step for a whole list makes the same bytes, of what was never stored, too."""
     objects = [StoredObject.encode("any", obj, revision) for obj in (POD, MANAGED, BARE, EMPTY) for revision in (0, 7)]

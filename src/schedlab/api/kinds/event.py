@@ -199,5 +199,5 @@ EVENT_V1: Final = Strategy(
     field_values=_new_form_field_values,
     ttl_s=_TTL_S,
     likeness=_LIKENESS,
-    conversion=Conversion("events", to_stored=_to_stored_form, from_stored=_to_new_form),
+    conversion=Conversion("events", to_stored=_to_stored_form, from_stored=_to_new_form, keeps_metadata=True),
 )

@@ -72,6 +72,8 @@ class Conversion:
     stored_as: str
     to_stored: Callable[[Object], Object]
     from_stored: Callable[[Object], Object]
+    #: Whether metadata is the same in both forms.
+    keeps_metadata: bool = False
 
 
 @dataclass(frozen=True, slots=True)
