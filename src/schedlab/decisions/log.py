@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from schedlab.decisions.journal import TableJournal
-from schedlab.decisions.packing import PackedCycle, pack, unpack
+from schedlab.decisions.packing import PackedCycle, Packer, unpack
 from schedlab.scheduler.framework.record import BindingRecord, CycleRecord, QueueMove
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class DecisionLog:
         self._preempted: dict[str, Preempted] = {}
         self._node_names: tuple[str, ...] = ()
         self._last_names: Sequence[str] = ()
-        self._last_head: CycleRecord | None = None
+        self._packer = Packer()
         self._listeners: list[Callable[[str], None]] = []
 
     def on_change(self, listener: Callable[[str], None]) -> None:
@@ -119,10 +119,9 @@ class DecisionLog:
         self._share_node_names(record)
         story = self._story(record)
         moment = -1 if self.journal is None else self.journal.before(story.uid)
-        attempt = Attempt(pack(record, self._last_head), moment)
-        self._last_head = attempt.packed.head
+        attempt = Attempt(self._packer.pack(record), moment)
         story.attempts.append(attempt)
-        size = attempt.packed.size_bytes + _ATTEMPT_OVERHEAD_BYTES
+        size = self._packer.expected_bytes + _ATTEMPT_OVERHEAD_BYTES
         story.size_bytes += size
         self.size_bytes += size
         self._forget_oldest(story.uid)

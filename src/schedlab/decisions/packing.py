@@ -1,21 +1,23 @@
-"""Keeps one attempt in few bytes and gives it back whole.
+"""Keeps attempts in few bytes and gives each back whole.
 
 Most arrays of a record say little: all nodes passed, the nodes visited follow each other, the nodes scored are those
 that passed. So each array becomes the first of these that it is:
 
-    same      equal to an array packed before it
+    same      equal to an array of the same attempt before it
     range     rows that follow each other, round the end of the table
     constant  one value everywhere
-    numbers   the smallest integer type that holds it
+    numbers   a piece of its block's numbers of that name, in the smallest integer type that holds them all
 
-What remains is compressed together. Names of nodes and equal parts of records are shared between attempts. Reason ids
-are kept with their texts, because ids mean nothing elsewhere.
+Attempts that follow each other are alike, and a call costs more than the bytes it is for: so the arrays of some dozens
+of them wait as they are, and are then encoded and compressed together, as a block. Names of nodes and equal parts of
+records are shared between attempts. Reason ids are kept with their texts, because ids mean nothing elsewhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
@@ -29,6 +31,12 @@ from schedlab.scheduler.framework.status import REASONS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+#: How many attempts are compressed together, and at how many bytes of arrays that wait it is done earlier.
+BLOCK_ATTEMPTS: Final = 64
+BLOCK_BYTES: Final = 8 * 1024 * 1024
+#: What the arrays of an attempt are taken to need before a block has told.
+_EXPECTED_BYTES: Final = 512
+
 _COMPRESSOR: Final = zstandard.ZstdCompressor(level=1)
 _DECOMPRESSOR: Final = zstandard.ZstdDecompressor()
 _INTEGER_TYPES: Final = tuple(
@@ -38,16 +46,18 @@ _FILTER_ARRAYS: Final = ("visited", "failed_plugin", "code", "reason", "second_p
 _SCORE_ARRAYS: Final = ("rows", "raw", "final", "total")
 _NODE_ARRAYS: Final = ("passed_filters", "feasible")
 #: Arrays of rows of the table: they may be ranges, and equal to each other.
-_ROWS: Final = ("filter.visited", "passed_filters", "feasible", "score.rows")
+_ROWS: Final = frozenset(("filter.visited", "passed_filters", "feasible", "score.rows"))
+_REASONS: Final = ("filter.reason", "filter.full_reason")
 
 Array: TypeAlias = "NDArray[Any]"
+Arrays: TypeAlias = dict[str, Array]
 
 
 class PackedArray(msgspec.Struct, frozen=True, array_like=True):
     """One array: how it is kept, its dtype and shape, and what that way needs.
 
     same: `other` is the name of the equal array. range: `numbers` are first row and size of the table. constant:
-    `numbers` is the value. numbers: `data` in the type `other`.
+    `numbers` is the value. numbers: `numbers` is where it begins in the block's numbers of its name.
     """
 
     way: Literal["same", "range", "constant", "numbers"]
@@ -55,19 +65,137 @@ class PackedArray(msgspec.Struct, frozen=True, array_like=True):
     shape: tuple[int, ...]
     other: str = ""
     numbers: tuple[int, ...] = ()
-    data: bytes = b""
 
 
-def pack_array(values: Array) -> PackedArray:
-    """Pack an integer or boolean array by itself."""
-    dtype, shape = values.dtype.str, values.shape
-    if not values.size:
-        return PackedArray("constant", dtype, shape, numbers=(0,))
+class PackedNumbers(msgspec.Struct, frozen=True, array_like=True):
+    """All numbers of one name in a block, one array's after the other's, as integers of type `stored`."""
+
+    stored: str
+    data: bytes
+
+
+class _Blob(msgspec.Struct, array_like=True):
+    attempts: list[dict[str, PackedArray]]
+    numbers: dict[str, PackedNumbers]
+    reasons: dict[int, tuple[str, ...]]
+
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(_Blob).decode
+
+
+# --- Blocks ----------------------------------------------------------------------------------------------------------
+
+
+class Block:
+    """The arrays of attempts that follow each other: as they are while it is open, compressed once it is closed."""
+
+    __slots__ = ("_blob", "_bytes", "_open")
+
+    def __init__(self) -> None:
+        self._open: list[tuple[Arrays, int]] = []
+        self._bytes = 0
+        self._blob = b""
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to close it."""
+        return len(self._open) >= BLOCK_ATTEMPTS or self._bytes >= BLOCK_BYTES
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the arrays, compressed or not."""
+        return len(self._blob) or self._bytes
+
+    def add(self, arrays: Arrays, nodes: int) -> int:
+        """Take over the arrays of an attempt among so many nodes; return its place."""
+        for values in arrays.values():
+            if values.strides and values.strides[-1]:
+                self._bytes += values.nbytes
+        self._open.append((arrays, nodes))
+        return len(self._open) - 1
+
+    def close(self) -> None:
+        """Compress the arrays; no attempt can be added any more."""
+        numbers = _Numbers()
+        attempts = [_pack_all(arrays, nodes, numbers) for arrays, nodes in self._open]
+        blob = _Blob(attempts, numbers.packed(), _reason_texts(arrays for arrays, _ in self._open))
+        self._blob = _COMPRESSOR.compress(_encode(blob))
+        self._open = []
+
+    def arrays(self, place: int) -> tuple[Arrays, Mapping[int, tuple[str, ...]]]:
+        """Return the arrays of an attempt, and the texts of the reasons in them."""
+        if not self._blob:
+            return dict(self._open[place][0]), {}
+        blob = _decode(_DECOMPRESSOR.decompress(self._blob))
+        found: Arrays = {}
+        for name, packed in blob.attempts[place].items():
+            found[name] = unpack_array(packed, found, blob.numbers.get(name))
+        return found, blob.reasons
+
+
+class _Numbers:
+    """Collects arrays by name; one that was collected already, the object itself, takes no more room."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, list[Array]] = {}
+        self._sizes: dict[str, int] = {}
+        self._known: dict[tuple[str, int], int] = {}
+
+    def add(self, name: str, values: Array) -> int:
+        """Return where the array begins among those of its name."""
+        start = self._known.get((name, id(values)))
+        if start is None:
+            start = self._known[name, id(values)] = self._sizes.get(name, 0)
+            self._parts.setdefault(name, []).append(values.reshape(-1))
+            self._sizes[name] = start + values.size
+        return start
+
+    def packed(self) -> dict[str, PackedNumbers]:
+        return {name: _pack_numbers(parts) for name, parts in self._parts.items()}
+
+
+def _pack_numbers(parts: Sequence[Array]) -> PackedNumbers:
+    values = parts[0] if len(parts) == 1 else np.concatenate(parts)
     low, high = int(values.min()), int(values.max())
-    if low == high:
-        return PackedArray("constant", dtype, shape, numbers=(low,))
     stored = next(name for name, least, greatest in _INTEGER_TYPES if least <= low and high <= greatest)
-    return PackedArray("numbers", dtype, shape, stored, data=values.astype(stored).tobytes())
+    return PackedNumbers(stored, values.astype(stored).tobytes())
+
+
+def _pack_all(arrays: Mapping[str, Array], nodes: int, numbers: _Numbers) -> dict[str, PackedArray]:
+    packed: dict[str, PackedArray] = {}
+    rows: list[tuple[str, Array]] = []
+    for name, values in arrays.items():
+        if name in _ROWS:
+            same = next((other for other, known in rows if known is values or np.array_equal(known, values)), "")
+            if same:
+                packed[name] = PackedArray("same", values.dtype.str, values.shape, same)
+                continue
+            rows.append((name, values))
+            packed[name] = _pack_range(values, nodes) or _pack_array(name, values, numbers)
+        else:
+            packed[name] = _pack_array(name, values, numbers)
+    return packed
+
+
+def _pack_array(name: str, values: Array, numbers: _Numbers) -> PackedArray:
+    constant = _constant(values)
+    if constant is not None:
+        return PackedArray("constant", values.dtype.str, values.shape, numbers=(constant,))
+    return PackedArray("numbers", values.dtype.str, values.shape, numbers=(numbers.add(name, values),))
+
+
+def _constant(values: Array) -> int | None:
+    """Return the one value of an array; None when there are several."""
+    if not values.size:
+        return 0
+    first = values.flat[0]
+    if any(values.strides) and (values != first).any():
+        return None
+    return int(first)
 
 
 def _pack_range(rows: Array, nodes: int) -> PackedArray | None:
@@ -81,14 +209,15 @@ def _pack_range(rows: Array, nodes: int) -> PackedArray | None:
     return PackedArray("range", rows.dtype.str, rows.shape, numbers=(first, nodes))
 
 
+@lru_cache(maxsize=64)
 def _rows(first: int, size: int, nodes: int) -> Array:
     if first + size <= nodes:
         return np.arange(first, first + size)
     return np.concatenate([np.arange(first, nodes), np.arange(first + size - nodes)])
 
 
-def unpack_array(packed: PackedArray, others: Mapping[str, Array]) -> Array:
-    """Return the array as it was; `others` are those unpacked before it."""
+def unpack_array(packed: PackedArray, others: Mapping[str, Array], numbers: PackedNumbers | None) -> Array:
+    """Return the array as it was; `others` are those of its attempt unpacked before it, `numbers` those of its name."""
     if packed.way == "same":
         return others[packed.other].astype(packed.dtype)
     if packed.way == "range":
@@ -96,107 +225,90 @@ def unpack_array(packed: PackedArray, others: Mapping[str, Array]) -> Array:
         return _rows(first, packed.shape[0], nodes).astype(packed.dtype)
     if packed.way == "constant":
         return np.full(packed.shape, packed.numbers[0], packed.dtype)
-    return np.frombuffer(packed.data, packed.other).reshape(packed.shape).astype(packed.dtype)
+    assert numbers is not None
+    values = np.frombuffer(numbers.data, numbers.stored)
+    start, size = packed.numbers[0], int(np.prod(packed.shape))
+    return values[start : start + size].reshape(packed.shape).astype(packed.dtype)
 
 
-class _Blob(msgspec.Struct, array_like=True):
-    arrays: dict[str, PackedArray]
-    reasons: dict[int, tuple[str, ...]]
-
-
-_encode: Final = msgspec.msgpack.Encoder().encode
-_decode: Final = msgspec.msgpack.Decoder(_Blob).decode
+# --- Attempts --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class PackedCycle:
-    """A CycleRecord without its arrays, and the arrays as one compressed blob."""
+    """A CycleRecord without its arrays, and where they are."""
 
     head: CycleRecord
-    blob: bytes
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of the compressed arrays."""
-        return len(self.blob)
+    block: Block
+    place: int
 
 
-def pack(record: CycleRecord, earlier: CycleRecord | None = None) -> PackedCycle:
-    """Pack a record; the record itself is left alone. Equal parts are shared with the head of an earlier one."""
-    head = _copy_cycle(record)
-    arrays = _arrays_of(record)
-    if head.filter is not None:
-        head.filter = _without(_copy_filter(head.filter), _FILTER_ARRAYS)
-    if head.score is not None:
-        head.score = _without(_copy_score(head.score), _SCORE_ARRAYS)
-    _without(head, _NODE_ARRAYS)
-    if earlier is not None:
-        _share(head, earlier)
-    blob = _Blob(_pack_all(arrays, len(record.node_names)), _reason_texts(record.filter))
-    return PackedCycle(head, _COMPRESSOR.compress(_encode(blob)))
+class Packer:
+    """Packs records one after the other."""
+
+    def __init__(self) -> None:
+        self._block = Block()
+        self._last: CycleRecord | None = None
+        #: What the arrays of an attempt took in the block before, compressed.
+        self.expected_bytes = _EXPECTED_BYTES
+
+    def pack(self, record: CycleRecord) -> PackedCycle:
+        """Pack a record, which is taken over. Parts equal to those of the record before are shared with it."""
+        arrays = _take_arrays(record)
+        if self._last is not None:
+            _share(record, self._last)
+        self._last = record
+        block = self._block
+        packed = PackedCycle(record, block, block.add(arrays, len(record.node_names)))
+        if block.is_full:
+            self.close_block()
+        return packed
+
+    def close_block(self) -> None:
+        """Compress what waits."""
+        count = len(self._block)
+        if count:
+            self._block.close()
+            self.expected_bytes = self._block.size_bytes // count
+            self._block = Block()
 
 
 def unpack(packed: PackedCycle) -> CycleRecord:
     """Return the record as it was, arrays and all."""
-    blob = _decode(_DECOMPRESSOR.decompress(packed.blob))
-    arrays: dict[str, Array] = {}
-    for name, kept in blob.arrays.items():
-        arrays[name] = unpack_array(kept, arrays)
+    arrays, reasons = packed.block.arrays(packed.place)
     record = _copy_cycle(packed.head)
     _with(record, arrays, "", _NODE_ARRAYS)
     if record.filter is not None:
         record.filter = _copy_filter(record.filter)
         _with(record.filter, arrays, "filter.", _FILTER_ARRAYS)
-        _restore_reasons(record.filter, blob.reasons)
+        _restore_reasons(record.filter, reasons)
     if record.score is not None:
         record.score = _copy_score(record.score)
         _with(record.score, arrays, "score.", _SCORE_ARRAYS)
     return record
 
 
-# --- Arrays of a record ----------------------------------------------------------------------------------------------
-
-
-def _arrays_of(record: CycleRecord) -> dict[str, Array]:
-    """Return the arrays that are there, by name, in the order in which they are packed: `same` looks back."""
-    found: dict[str, Array | None] = {}
+def _take_arrays(record: CycleRecord) -> Arrays:
+    """Take the arrays out of a record, in the order in which they are packed: `same` looks back."""
+    taken: Arrays = {}
     if record.filter is not None:
-        found.update(zip(_FILTER_NAMES, _filter_arrays(record.filter), strict=True))
-    if record.passed_filters is not None:
-        found["passed_filters"] = record.passed_filters
-    if record.feasible is not None:
-        found["feasible"] = record.feasible
+        _take(record.filter, taken, _FILTER_ARRAYS, _FILTER_NAMES)
+    _take(record, taken, _NODE_ARRAYS, _NODE_ARRAYS)
     if record.score is not None:
-        found.update(zip(_SCORE_NAMES, _score_arrays(record.score), strict=True))
-    return {name: values for name, values in found.items() if values is not None}
+        _take(record.score, taken, _SCORE_ARRAYS, _SCORE_NAMES)
+    return taken
 
 
-_filter_arrays: Final = attrgetter(*_FILTER_ARRAYS)
-_score_arrays: Final = attrgetter(*_SCORE_ARRAYS)
+def _take(part: object, taken: Arrays, attributes: Sequence[str], names: Sequence[str]) -> None:
+    for attribute, name in zip(attributes, names, strict=True):
+        values = getattr(part, attribute)
+        if values is not None:
+            taken[name] = values
+            setattr(part, attribute, None)
+
+
 _FILTER_NAMES: Final = tuple(f"filter.{name}" for name in _FILTER_ARRAYS)
 _SCORE_NAMES: Final = tuple(f"score.{name}" for name in _SCORE_ARRAYS)
-
-
-def _pack_all(arrays: Mapping[str, Array], nodes: int) -> dict[str, PackedArray]:
-    packed: dict[str, PackedArray] = {}
-    rows: list[tuple[str, Array]] = []
-    for name, values in arrays.items():
-        if name in _ROWS:
-            same = next((other for other, known in rows if known is values or np.array_equal(known, values)), "")
-            if same:
-                packed[name] = PackedArray("same", values.dtype.str, values.shape, same)
-                continue
-            rows.append((name, values))
-            packed[name] = _pack_range(values, nodes) or pack_array(values)
-        else:
-            packed[name] = pack_array(values)
-    return packed
-
-
-def _without(part: Part, names: Sequence[str]) -> Part:
-    for name in names:
-        setattr(part, name, None)
-    return part
 
 
 def _with(part: object, arrays: Mapping[str, Array], prefix: str, names: Sequence[str]) -> None:
@@ -224,6 +336,8 @@ _copy_score: Final = _copier(ScoreRecord, [field.name for field in fields(ScoreR
 
 #: Parts of records that are often equal from one attempt to the next.
 _SHARED: Final = (
+    "filter",
+    "score",
     "pre_filter",
     "pre_filter_nodes",
     "extender_failed",
@@ -238,29 +352,29 @@ _SHARED: Final = (
 
 def _share(head: CycleRecord, earlier: CycleRecord) -> None:
     for name in _SHARED:
-        theirs = getattr(earlier, name)
-        if getattr(head, name) == theirs:
+        mine, theirs = getattr(head, name), getattr(earlier, name)
+        if mine is not theirs and mine == theirs:
             setattr(head, name, theirs)
-    if head.filter is not None and earlier.filter is not None and head.filter == earlier.filter:
-        head.filter = earlier.filter
-    if head.score is not None and earlier.score is not None and head.score == earlier.score:
-        head.score = earlier.score
 
 
 # --- Reasons ---------------------------------------------------------------------------------------------------------
 
 
-def _reason_texts(record: FilterRecord | None) -> dict[int, tuple[str, ...]]:
-    if record is None:
-        return {}
+def _reason_texts(attempts: Iterable[Arrays]) -> dict[int, tuple[str, ...]]:
     found: dict[int, tuple[str, ...]] = {}
-    for ids in (record.reason, record.full_reason):
-        if ids is not None and ids.any():
-            found.update((int(reason), REASONS.texts(int(reason))) for reason in np.unique(ids))
+    for arrays in attempts:
+        for name in _REASONS:
+            ids = arrays.get(name)
+            if ids is None or not ids.size:
+                continue
+            if not any(ids.strides):
+                ids = ids.flat[:1]
+            if ids.any():
+                found.update((int(reason), REASONS.texts(int(reason))) for reason in np.unique(ids))
     return found
 
 
-def _restore_reasons(record: FilterRecord, texts: dict[int, tuple[str, ...]]) -> None:
+def _restore_reasons(record: FilterRecord, texts: Mapping[int, tuple[str, ...]]) -> None:
     """Turn stored reason ids into this process's ids; within one process they are the same."""
     for stored, words in texts.items():
         if REASONS.id_of(words) != stored:

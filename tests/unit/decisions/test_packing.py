@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from schedlab.decisions import packing
-from schedlab.decisions.packing import PackedCycle, pack, pack_array, unpack, unpack_array
+from schedlab.decisions.packing import Block, PackedCycle, Packer, unpack
 from schedlab.scheduler.framework.record import CycleRecord, FilterRecord
 from tests.unit.decisions import records
 
@@ -26,9 +26,25 @@ def _plain(value: Any) -> Any:
 @pytest.mark.parametrize("record", [records.scheduled(), records.failed()], ids=["scheduled", "failed"])
 def test_unpacking_gives_the_record_back(record: CycleRecord) -> None:
     before = _plain(record)
+    packer = Packer()
+    packed = packer.pack(record)
 
-    assert _plain(unpack(pack(record))) == before
-    assert _plain(record) == before, "packing must leave the record alone"
+    assert _plain(unpack(packed)) == before, "while its block is open"
+    packer.close_block()
+    assert _plain(unpack(packed)) == before, "once it is compressed"
+    assert _plain(unpack(packed)) == before, "a second time"
+
+
+def _pack(record: CycleRecord) -> PackedCycle:
+    """The record in a block of its own, compressed."""
+    packer = Packer()
+    packed = packer.pack(record)
+    packer.close_block()
+    return packed
+
+
+def _blob(packed: PackedCycle) -> packing._Blob:
+    return packing._decode(packing._DECOMPRESSOR.decompress(packed.block._blob))
 
 
 @pytest.mark.parametrize(
@@ -44,13 +60,17 @@ def test_unpacking_gives_the_record_back(record: CycleRecord) -> None:
     ],
 )
 def test_array_takes_as_little_as_it_can(values: list[int], way: str, stored_bytes: int) -> None:
-    array = np.array(values, np.int64)
+    score = records.score_record()
+    score.total = np.array(values, np.int64)
 
-    packed = pack_array(array)
+    packed = _pack(records.scheduled(score=score))
 
-    assert (packed.way, len(packed.data)) == (way, stored_bytes)
-    assert unpack_array(packed, {}).dtype == np.int64
-    assert unpack_array(packed, {}).tolist() == values
+    blob = _blob(packed)
+    assert blob.attempts[0]["score.total"].way == way
+    assert len(blob.numbers["score.total"].data if "score.total" in blob.numbers else b"") == stored_bytes
+    found = unpack(packed).score
+    assert found is not None
+    assert (found.total.dtype, found.total.tolist()) == (np.int64, values)
 
 
 @pytest.mark.parametrize("visited", [[0, 1, 2], [2, 3, 0], [3, 1, 2], [1], [0, 1, 2, 3], [3, 0, 1, 2], []])
@@ -72,18 +92,21 @@ def test_rows_come_back_in_their_order(visited: list[int], feasible: list[int]) 
         ),
     )
 
-    assert _plain(unpack(pack(record))) == _plain(record)
+    before = _plain(record)
+
+    assert _plain(unpack(_pack(record))) == before
 
 
 def test_rows_that_follow_each_other_and_verdicts_that_are_all_the_same_take_no_room() -> None:
-    few, many = (len(pack(records.many_nodes(1, size)).blob) for size in (110, 5000))
+    few, many = (_pack(records.many_nodes(1, size)).block.size_bytes for size in (110, 5000))
 
     assert many < few + 600
 
 
 def test_equal_parts_are_shared_with_the_attempt_before() -> None:
-    first = pack(records.scheduled(1))
-    second = pack(records.scheduled(2), first.head)
+    packer = Packer()
+    first, second = packer.pack(records.scheduled(1)), packer.pack(records.scheduled(2))
+    packer.close_block()
 
     assert second.head.pre_filter is first.head.pre_filter
     assert second.head.filter is first.head.filter
@@ -92,13 +115,72 @@ def test_equal_parts_are_shared_with_the_attempt_before() -> None:
     assert _plain(unpack(second)) == _plain(records.scheduled(2, pod=second.head.pod))
 
 
+def test_attempts_of_a_block_come_back_each_as_it_was() -> None:
+    """Also those of full blocks, and arrays that attempts have in common."""
+    packer = Packer()
+    made = [records.scheduled(1), records.failed(2), records.many_nodes(3, 9)]
+    common = np.arange(27, dtype=np.int64).reshape(3, 9) % 5
+    for number in range(4, packing.BLOCK_ATTEMPTS + 9):
+        record = records.many_nodes(number, 9)
+        assert record.score is not None
+        record.score.final = common
+        made.append(record)
+    before = [_plain(record) for record in made]
+
+    packed = [packer.pack(record) for record in made]
+
+    assert [_plain(unpack(each)) for each in packed] == before
+    assert len({id(each.block) for each in packed}) == 2
+
+
+def test_arrays_that_attempts_have_in_common_are_kept_once() -> None:
+    packer = Packer()
+    common = np.arange(72, dtype=np.int64).reshape(8, 9) % 5
+    for number in range(5):
+        record = records.many_nodes(number, 9)
+        assert record.score is not None
+        record.score.final = common
+        packed = packer.pack(record)
+    packer.close_block()
+
+    assert len(_blob(packed).numbers["score.final"].data) == common.size
+
+
+def test_block_is_closed_early_when_its_arrays_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "BLOCK_BYTES", 100_000)
+    packer = Packer()
+
+    packed = [packer.pack(records.many_nodes(number, 500)) for number in range(3)]
+
+    assert packed[0].block is packed[1].block
+    assert packed[0].block is not packed[2].block
+    assert packer.expected_bytes < 10_000
+
+
+def test_constants_without_room_of_their_own_cost_nothing() -> None:
+    """Verdicts that are all the same may be views of one value."""
+    record = records.many_nodes(1, 500)
+    assert record.filter is not None
+    record.filter.full_code = np.broadcast_to(np.uint8(0), (8, 500))
+    record.filter.full_reason = np.broadcast_to(np.int32(0), (8, 500))
+    before = _plain(record)
+
+    packed = _pack(record)
+
+    assert _plain(unpack(packed)) == before
+    assert {"filter.full_code", "filter.full_reason"}.isdisjoint(_blob(packed).numbers)
+
+
 def test_reasons_of_another_process_are_renamed() -> None:
-    packed = pack(records.scheduled())
-    blob = packing._decode(packing._DECOMPRESSOR.decompress(packed.blob))
+    packed = _pack(records.scheduled())
+    blob = _blob(packed)
     other = max(blob.reasons) + 1000
     moved = np.array([0, other, 0], np.int32)
-    blob.arrays["filter.reason"] = pack_array(moved)
+    blob.numbers["filter.reason"] = packing._pack_numbers([moved])
     blob.reasons = {other: (records.NO_CPU,)}
-    foreign = PackedCycle(packed.head, packing._COMPRESSOR.compress(packing._encode(blob)))
+    foreign = Block()
+    foreign._blob = packing._COMPRESSOR.compress(packing._encode(blob))
 
-    assert _plain(unpack(foreign)) == _plain(records.scheduled(pod=packed.head.pod))
+    found = unpack(PackedCycle(packed.head, foreign, 0))
+
+    assert _plain(found) == _plain(records.scheduled(pod=packed.head.pod))
