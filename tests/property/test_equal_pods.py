@@ -144,4 +144,4 @@ def test_only_rows_that_changed_are_asked_about_again(monkeypatch: pytest.Monkey
     # Only the node that was chosen last has changed since.
     assert int((evaluation._filtered != table.generation).sum()) == 1
     assert {"NodeResourcesFit", "TaintToleration"} <= evaluation.filter_places.keys()
-    assert {"NodeResourcesFit", "ImageLocality"} <= evaluation.score_places.keys()
+    assert {"NodeResourcesFit", "ImageLocality"} <= evaluation.scores.places.keys()

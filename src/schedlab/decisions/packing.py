@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
@@ -26,6 +25,7 @@ import numpy as np
 import zstandard
 
 from schedlab.scheduler.framework.record import CycleRecord, FilterRecord, ScoreRecord
+from schedlab.scheduler.framework.rows import equal_rows, ring, ring_start
 from schedlab.scheduler.framework.status import REASONS
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def _pack_all(arrays: Mapping[str, Array], nodes: int, numbers: _Numbers) -> dic
     rows: list[tuple[str, Array]] = []
     for name, values in arrays.items():
         if name in _ROWS:
-            same = next((other for other, known in rows if known is values or np.array_equal(known, values)), "")
+            same = next((other for other, known in rows if equal_rows(known, values, nodes)), "")
             if same:
                 packed[name] = PackedArray("same", values.dtype.str, values.shape, same)
                 continue
@@ -193,27 +193,15 @@ def _constant(values: Array) -> int | None:
     if not values.size:
         return 0
     first = values.flat[0]
-    if any(values.strides) and (values != first).any():
+    if any(values.strides) and (values.flat[-1] != first or (values != first).any()):
         return None
     return int(first)
 
 
 def _pack_range(rows: Array, nodes: int) -> PackedArray | None:
     """Pack rows that follow each other; None when they do not."""
-    size = len(rows)
-    if not 1 < size <= nodes:
-        return None
-    first = int(rows[0])
-    if int(rows[-1]) != (first + size - 1) % nodes or not np.array_equal(rows, _rows(first, size, nodes)):
-        return None
-    return PackedArray("range", rows.dtype.str, rows.shape, numbers=(first, nodes))
-
-
-@lru_cache(maxsize=64)
-def _rows(first: int, size: int, nodes: int) -> Array:
-    if first + size <= nodes:
-        return np.arange(first, first + size)
-    return np.concatenate([np.arange(first, nodes), np.arange(first + size - nodes)])
+    first = ring_start(rows, nodes)
+    return None if first is None else PackedArray("range", rows.dtype.str, rows.shape, numbers=(first, nodes))
 
 
 def unpack_array(packed: PackedArray, others: Mapping[str, Array], numbers: PackedNumbers | None) -> Array:
@@ -222,7 +210,7 @@ def unpack_array(packed: PackedArray, others: Mapping[str, Array], numbers: Pack
         return others[packed.other].astype(packed.dtype)
     if packed.way == "range":
         first, nodes = packed.numbers
-        return _rows(first, packed.shape[0], nodes).astype(packed.dtype)
+        return ring(first, packed.shape[0], nodes).astype(packed.dtype)
     if packed.way == "constant":
         return np.full(packed.shape, packed.numbers[0], packed.dtype)
     assert numbers is not None

@@ -36,6 +36,7 @@ from schedlab.scheduler.framework.record import (
     FilterRecord,
     ScoreRecord,
 )
+from schedlab.scheduler.framework.rows import recorded
 from schedlab.scheduler.framework.status import Code, Status, is_success
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE, NodeInfo
 from schedlab.scheduler.runtime.choice import SortedNodes, heap_root
@@ -207,7 +208,7 @@ class Attempt:
         self.scheduler.next_start_node_index = start
         if record is not None:
             record.next_start = start
-            record.passed_filters = None if search.error is not None else search.feasible.astype(np.int32)
+            record.passed_filters = None if search.error is not None else recorded(search.feasible, len(self.table))
         if search.error is not None:
             return search.error
         feasible_or_error = yield from self._ask_filters(search.feasible, diagnosis)
@@ -257,6 +258,8 @@ class Attempt:
     def _note(self, search: Search, names: tuple[str, ...], diagnosis: Diagnosis, *, single: bool) -> None:
         """Take the verdicts of the nodes that were turned down into the diagnosis."""
         verdicts = search.verdicts
+        if len(search.feasible) == len(search.rows) or not verdicts.code.any():
+            return
         failed = verdicts.code != 0
         if search.error is not None:
             failed[-1] = False
@@ -472,7 +475,7 @@ class Attempt:
         before, verdicts = self.record.filter, search.verdicts
         made = FilterRecord(
             names,
-            search.rows.astype(np.int32),
+            recorded(search.rows, len(self.table)),
             verdicts.plugin,
             verdicts.code,
             verdicts.reason,
@@ -487,7 +490,7 @@ class Attempt:
             return
         if diagnosis.nodes.absent is not ABSENT:
             record.absent_nodes_status = diagnosis.nodes.absent
-        record.feasible = (_NOBODY if feasible is None else feasible).astype(np.int32)
+        record.feasible = recorded(_NOBODY if feasible is None else feasible, len(self.table))
         if self.scheduler.full and record.filter is not None and self._filters is not None:
             record.filter.full_code, record.filter.full_reason = self._filters.every_verdict()
 
@@ -496,7 +499,7 @@ class Attempt:
     ) -> None:
         assert self.record is not None
         self.record.score = ScoreRecord(
-            scores.plugins, scores.weights, rows.astype(np.int32), scores.raw, scores.final, total, complete
+            scores.plugins, scores.weights, recorded(rows, len(self.table)), scores.raw, scores.final, total, complete
         )
 
     def _record_calls(self, requests: Requests, answers: Answers) -> None:

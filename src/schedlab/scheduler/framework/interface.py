@@ -424,7 +424,10 @@ class ScorePlugin(Plugin, Protocol):
 
 
 class ScoreNodesPlugin(ScorePlugin, Protocol):
-    """The array form of a score."""
+    """The array form of a score.
+
+    An attribute `score_looks_at` may be "node": raw scores of a node do not depend on the pods on it.
+    """
 
     def score_nodes(
         self, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]
@@ -433,7 +436,10 @@ class ScoreNodesPlugin(ScorePlugin, Protocol):
 
 
 class ScoreExtensions(Plugin, Protocol):
-    """Brings raw scores to 0..100."""
+    """Brings raw scores to 0..100.
+
+    An attribute `normalized_zeros` may say what every score becomes where all raw scores are 0.
+    """
 
     def normalize_score(
         self, state: CycleState, pod: PodInfo, rows: NDArray[np.int64], scores: NDArray[np.int64]

@@ -132,7 +132,8 @@ class NodeTable:
     allowed_pods, pod_count: int64[N]
     unschedulable: bool[N]
     taint_set: int32[N], id of the node's tuple of taints in `taint_sets`
-    generation: int64[N], grows with every change of the row
+    generation: int64[N], grows with every change of the row; node_generation: int64[N], what it was when the node itself
+    changed last
     """
 
     def __init__(self) -> None:
@@ -150,6 +151,7 @@ class NodeTable:
         self.taint_set: NDArray[np.int32] = np.zeros(0, np.int32)
         self.taint_sets = Interner()
         self.generation: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.node_generation: NDArray[np.int64] = np.zeros(0, np.int64)
         #: Counts the times that rows have moved.
         self.order = 0
         self._columns: dict[object, Column] = {}
@@ -271,6 +273,7 @@ class NodeTable:
         if self._broken:
             self._drop_broken()
         self._touch(row, info)
+        self.node_generation[row] = self._clock
 
     def add_pod(self, info: NodeInfo, pod: PodInfo) -> None:
         """Count a pod in on the node, in the NodeInfo and in every column."""
@@ -379,4 +382,5 @@ _BASE_COLUMNS: Final = (
     ("unschedulable", 0),
     ("taint_set", 0),
     ("generation", 0),
+    ("node_generation", 0),
 )

@@ -37,6 +37,7 @@ class ImageLocality:
     """The plugin."""
 
     name = "ImageLocality"
+    score_looks_at = "node"
 
     def __init__(self, _args: Any, handle: Handle) -> None:
         self._handle = handle

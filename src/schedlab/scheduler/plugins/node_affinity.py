@@ -84,7 +84,8 @@ class NodeAffinity:
     """The plugin."""
 
     name = "NodeAffinity"
-    looks_at = "node"
+    looks_at = score_looks_at = "node"
+    normalized_zeros = 0
 
     def __init__(self, args: NodeAffinityArgs | None, _handle: Handle) -> None:
         """SelectorError when the added affinity cannot be parsed."""

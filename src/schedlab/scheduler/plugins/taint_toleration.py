@@ -48,7 +48,8 @@ class TaintToleration:
     """The plugin."""
 
     name = "TaintToleration"
-    looks_at = "node"
+    looks_at = score_looks_at = "node"
+    normalized_zeros = MAX_NODE_SCORE
 
     def __init__(self, _args: Any, handle: Handle) -> None:
         self._comparison = handle.features.enabled("TaintTolerationComparisonOperators")

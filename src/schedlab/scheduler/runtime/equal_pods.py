@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from schedlab.scheduler.framework.status import REASONS, Code, NodeStatuses, Status
+from schedlab.scheduler.framework.types import MAX_NODE_SCORE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,22 +45,24 @@ class _UnusualAnswerError(Exception):
 class Evaluation:
     """What row-local plugins say of N nodes, for pods with the same facts.
 
-    code: uint8[P, N], reason: int32[P, N] of P filters; raw: int64[S, N] of S scores; generation of each row when that
-    was: filtered, scored: int64[N].
+    code: uint8[P, N], reason: int32[P, N] of P filters, rejected: bool[N] whether any of them objects; raw: int64[S, N]
+    of S scores; generation of each row when that was: filtered, scored: int64[N].
     """
 
     def __init__(self, filters: Sequence[Any], table: NodeTable) -> None:
         size = len(table)
         self._filters = tuple(filters)
-        self._scores: tuple[Any, ...] | None = None
+        #: Filters that must be asked again when only the pods of a node changed.
+        self._pod_filters = _of_pods(self._filters, "looks_at")
         #: Place of each plugin that takes part, by name.
         self.filter_places = {plugin.name: place for place, plugin in enumerate(self._filters)}
-        self.score_places: dict[str, int] = {}
         self.code = np.zeros((len(self._filters), size), np.uint8)
         self.reason = np.zeros((len(self._filters), size), np.int32)
-        self.raw = np.zeros((0, size), np.int64)
+        self.rejected = np.zeros(size, np.bool_)
         self._filtered = np.full(size, -1, np.int64)
         self._scored = np.full(size, -1, np.int64)
+        self._every: tuple[NDArray[np.uint8], NDArray[np.int32]] | None = None
+        self.scores: KeptScores | None = None
         self.order = table.order
         #: Set once a plugin has erred: then every pod is looked at by itself.
         self.is_broken = False
@@ -69,7 +72,7 @@ class Evaluation:
     def refresh_filters(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice) -> bool:
         """Bring the verdicts on a slice of rows up to date; False when a plugin does not answer as it should."""
         current = table.generation[rows]
-        stale = np.flatnonzero(self._filtered[rows] != current)
+        stale = (self._filtered[rows] != current).nonzero()[0]
         if not len(stale):
             return True
         try:
@@ -82,19 +85,22 @@ class Evaluation:
             self.is_broken = True
             return False
         self._filtered[rows] = current
+        self._every = None
         return True
 
     def _filter_row(self, state: CycleState, pod: PodInfo, table: NodeTable, row: int) -> None:
-        info = table.infos[row]
-        for place, plugin in enumerate(self._filters):
+        info, code = table.infos[row], self.code
+        same_node = table.node_generation[row] <= self._filtered[row]
+        for place, plugin in self._pod_filters if same_node else enumerate(self._filters):
             status: Status | None = plugin.filter(state, pod, info)
             if status is None:
-                self.code[place, row] = self.reason[place, row] = 0
+                code[place, row] = self.reason[place, row] = 0
             elif status.code in _REJECTIONS:
-                self.code[place, row] = status.code
+                code[place, row] = status.code
                 self.reason[place, row] = REASONS.id_of(status.reasons)
             else:
                 raise _UnusualAnswerError(plugin.name)
+        self.rejected[row] = code[:, row].any()
 
     def _filter_slice(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice) -> None:
         for place, plugin in enumerate(self._filters):
@@ -103,53 +109,131 @@ class Evaluation:
                 raise _UnusualAnswerError(plugin.name)
             self.code[place, rows] = found.code
             self.reason[place, rows] = found.reason
+        self.rejected[rows] = self.code[:, rows].any(axis=0)
 
     def verdicts(self, place: int, rows: slice) -> NodeStatuses:
         """Return what one filter says of a slice of rows; not to be changed."""
         return NodeStatuses(self.code[place, rows], self.reason[place, rows])
 
+    def every_verdict(self) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+        """Return what every filter says of every row, for keeping; the same arrays until a row is asked about again."""
+        if self._every is None:
+            if self.rejected.any():
+                self._every = self.code.copy(), self.reason.copy()
+            else:
+                shape = self.code.shape
+                self._every = np.broadcast_to(np.uint8(0), shape), np.broadcast_to(np.int32(0), shape)
+        return self._every
+
     # --- Scores ---
 
     def refresh_scores(
-        self, active: Sequence[Any], state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]
-    ) -> bool:
-        """Bring the raw scores of rows: int64[F] up to date; False when a plugin does not answer as it should.
+        self,
+        active: Sequence[Any],
+        weights: Mapping[str, int],
+        state: CycleState,
+        pod: PodInfo,
+        table: NodeTable,
+        rows: NDArray[np.int64],
+    ) -> KeptScores | None:
+        """Bring the raw scores of rows: int64[F] up to date; None when a plugin does not answer as it should.
 
         `active` are the plugins that score the pod; those of the first time take part.
         """
-        if self._scores is None:
-            self._scores = tuple(each for each in active if _is_local(each, pod, "score_nodes"))
-            self.score_places = {plugin.name: place for place, plugin in enumerate(self._scores)}
-            self.raw = np.zeros((len(self._scores), len(table)), np.int64)
-        current = table.generation[rows]
-        stale = rows[self._scored[rows] != current]
+        kept = self.scores
+        if kept is None:
+            local = tuple(each for each in active if _is_local(each, pod, "score_nodes"))
+            kept = self.scores = KeptScores(local, weights, len(table))
+        current = table.generation.take(rows)
+        stale = rows[self._scored.take(rows) != current]
         if not len(stale):
-            return True
+            return kept
         try:
             if len(stale) <= _FEW_ROWS:
                 for row in stale.tolist():
-                    self._score_row(state, pod, table, row)
+                    kept.set_row(state, pod, table, row, same_node=table.node_generation[row] <= self._scored[row])
             else:
-                self._score_rows(state, pod, table, stale)
+                kept.set_rows(state, pod, table, stale)
         except Exception:  # noqa: BLE001 - a plugin may raise anything; asked in the usual way it fails its pod
             self.is_broken = True
-            return False
-        self._scored[rows] = current
-        return True
+            return None
+        self._scored[stale] = table.generation[stale]
+        return kept
 
-    def _score_row(self, state: CycleState, pod: PodInfo, table: NodeTable, row: int) -> None:
-        for place, plugin in enumerate(self._scores or ()):
-            score, status = plugin.score(state, pod, table.infos[row])
+
+class KeptScores:
+    """Raw scores of row-local plugins: int64[S, N], and what becomes of them while normalising changes nothing.
+
+    A plugin is even where its normalised scores are known without looking at the others: it does not normalise, or its
+    raw scores are 0 and it says what becomes of that. While all plugins are even in all rows, final: int64[S, N] and
+    total: int64[N] hold.
+    """
+
+    def __init__(self, plugins: Sequence[Any], weights: Mapping[str, int], size: int) -> None:
+        self.plugins = tuple(plugins)
+        self.places = {plugin.name: place for place, plugin in enumerate(self.plugins)}
+        self._factors = [weights[plugin.name] for plugin in self.plugins]
+        self.raw = np.zeros((len(self.plugins), size), np.int64)
+        self.final = np.zeros((len(self.plugins), size), np.int64)
+        self.total = np.zeros(size, np.int64)
+        #: Places of plugins that normalise, and what they make of 0.
+        self._normal = [place for place, plugin in enumerate(self.plugins) if hasattr(plugin, "normalize_score")]
+        self._zeros = [getattr(plugin, "normalized_zeros", 0) for plugin in self.plugins]
+        self._known = all(hasattr(self.plugins[place], "normalized_zeros") for place in self._normal)
+        self._uneven = np.zeros(size, np.bool_)
+        #: Whether final and total hold for every row that is up to date.
+        self.is_even = self._known
+        self._pod_scores = _of_pods(self.plugins, "score_looks_at")
+
+    def set_row(self, state: CycleState, pod: PodInfo, table: NodeTable, row: int, *, same_node: bool) -> None:
+        """Ask about one row."""
+        info = table.infos[row]
+        for place, plugin in self._pod_scores if same_node else enumerate(self.plugins):
+            score, status = plugin.score(state, pod, info)
             if status is not None:
                 raise _UnusualAnswerError(plugin.name)
             self.raw[place, row] = operator.index(score)
+        if self._known:
+            self._finish_row(row)
 
-    def _score_rows(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]) -> None:
-        for place, plugin in enumerate(self._scores or ()):
+    def set_rows(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]) -> None:
+        """Ask about some rows: int64[F]."""
+        for place, plugin in enumerate(self.plugins):
             scores = plugin.score_nodes(state, pod, table, rows)
             if isinstance(scores, Status):
                 raise _UnusualAnswerError(plugin.name)
             self.raw[place, rows] = np.asarray(scores).astype(np.int64, casting="same_kind")
+        self._finish(rows)
+
+    def _finish_row(self, row: int) -> None:
+        raw = self.raw[:, row].tolist()
+        uneven = max(raw, default=0) > MAX_NODE_SCORE or min(raw, default=0) < 0
+        for place in self._normal:
+            uneven = uneven or raw[place] != 0
+            raw[place] = self._zeros[place]
+        if uneven or self._uneven[row]:
+            self._uneven[row] = uneven
+            self.is_even = not self._uneven.any()
+        final = [score * weight for score, weight in zip(raw, self._factors, strict=True)]
+        self.final[:, row] = final
+        self.total[row] = sum(final)
+
+    def _finish(self, rows: NDArray[np.int64]) -> None:
+        if not self._known:
+            return
+        raw = self.raw[:, rows]
+        uneven = (raw < 0).any(axis=0) | (raw > MAX_NODE_SCORE).any(axis=0)
+        for place in self._normal:
+            uneven |= raw[place] != 0
+        if uneven.any() or self._uneven[rows].any():
+            self._uneven[rows] = uneven
+            self.is_even = not self._uneven.any()
+        final = raw.copy()
+        for place in self._normal:
+            final[place] = self._zeros[place]
+        final *= np.array(self._factors, np.int64).reshape(-1, 1)
+        self.final[:, rows] = final
+        self.total[rows] = final.sum(axis=0)
 
 
 class EqualPods:
@@ -177,6 +261,13 @@ class EqualPods:
         if len(self._kept) > _KEPT_MAX:
             self._kept.popitem(last=False)
         return made
+
+
+def _of_pods(plugins: Sequence[Any], attribute: str) -> tuple[tuple[int, Any], ...]:
+    """Return, with their places, the plugins whose answers depend on the pods of a node."""
+    return tuple(
+        (place, plugin) for place, plugin in enumerate(plugins) if getattr(plugin, attribute, "pods") != "node"
+    )
 
 
 def _is_local(plugin: Any, pod: PodInfo, array_form: str) -> bool:

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from schedlab.scheduler.framework.record import PASSED
+from schedlab.scheduler.framework.rows import ring
 from schedlab.scheduler.framework.status import REASONS, Code, NodeStatuses, Status
 from schedlab.scheduler.runtime.errors import as_status, checked, failure_of, wrapped
 
@@ -94,6 +96,14 @@ class Verdicts:
         return Verdicts(self.plugin[rows], self.code[rows], self.reason[rows], second)
 
 
+@lru_cache(maxsize=16)
+def _all_passed(size: int) -> Verdicts:
+    """Return verdicts of nodes nobody objects to, as views of one value each: not to be changed."""
+    return Verdicts(
+        np.broadcast_to(np.int8(PASSED), size), np.broadcast_to(np.uint8(0), size), np.broadcast_to(np.int32(0), size)
+    )
+
+
 def _reason(status: Status) -> int:
     return REASONS.id_of((status.error, *status.reasons) if status.error else status.reasons)
 
@@ -158,15 +168,31 @@ class FilterRun:
         """Visit all rows, from `start` on and round the end, until more than `wanted` nodes are feasible."""
         total = len(self._table)
         nominated = self._nominated_rows()
+        size = min(total, wanted + 1)
+        if not nominated and self._all_pass(start, size, total):
+            return Search(ring(start, size, total), _all_passed(size), ring(start, min(wanted, size), total))
 
         def evaluate(position: int, size: int) -> tuple[NDArray[np.int64], Verdicts]:
             first = (start + position) % total
             last = min(first + size, total)
             verdicts = self.evaluate(slice(first, last))
             self._add_nominated(verdicts, range(first, last), nominated)
-            return np.arange(first, last), verdicts
+            return ring(first, last - first, total), verdicts
 
         return self._told(self._visit(total, wanted, evaluate))
+
+    def _all_pass(self, start: int, size: int, total: int) -> bool:
+        """Whether it is known that no filter objects to any of `size` nodes from `start` on."""
+        kept = self._kept
+        if kept is None or not total or len(self.names) != len(kept.filter_places) or self._tap is not None:
+            return False
+        if any(name not in kept.filter_places for name in self.names):
+            return False
+        end = start + size
+        for rows in (slice(start, min(end, total)), slice(0, end - total)) if end > total else (slice(start, end),):
+            if not kept.refresh_filters(self._state, self._pod, self._table, rows) or kept.rejected[rows].any():
+                return False
+        return True
 
     def search_rows(self, rows: NDArray[np.int64], wanted: int, start: int) -> Search:
         """Visit only `rows`, in their order, beginning at `start` modulo their number."""
@@ -238,7 +264,7 @@ class FilterRun:
         if kept is not None and not kept.refresh_filters(self._state, self._pod, self._table, rows):
             kept = self._kept = None
         places = {} if kept is None else kept.filter_places
-        all_pass = kept is not None and not kept.code[:, rows].any()
+        all_pass = kept is not None and not kept.rejected[rows].any()
         for index, plugin in enumerate(self.plugins):
             if kept is not None and plugin.name in places:
                 if not all_pass:
@@ -270,11 +296,13 @@ class FilterRun:
     def every_verdict(self) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
         """Return what every filter says of every node: code: uint8[P, N], reason: int32[P, N]. Decides nothing."""
         size = len(self._table)
+        kept, whole = self._kept, slice(0, size)
+        if kept is not None and not kept.refresh_filters(self._state, self._pod, self._table, whole):
+            kept = None
+        if kept is not None and self.names == tuple(kept.filter_places):
+            return kept.every_verdict()
         codes, reasons = np.zeros((len(self.plugins), size), np.uint8), np.zeros((len(self.plugins), size), np.int32)
         everything = FilterRun(self.plugins, self._add_pod, self._state.copy(), self._pod, self._table, self._nominator)
-        kept, whole = self._kept, slice(0, size)
-        if kept is not None and not kept.refresh_filters(everything._state, self._pod, self._table, whole):
-            kept = None
         for index, plugin in enumerate(self.plugins):
             place = None if kept is None else kept.filter_places.get(plugin.name)
             if kept is not None and place is not None:

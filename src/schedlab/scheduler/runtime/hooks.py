@@ -25,8 +25,8 @@ _HIDDEN: Final[Mapping[str, tuple[str, ...]]] = {
     "pre_filter": ("sign_pod", "is_row_local"),
     "filter": ("filter_nodes", "looks_at", "sign_pod", "is_row_local"),
     "pre_score": ("sign_pod", "is_row_local"),
-    "score": ("score_nodes", "sign_pod", "is_row_local"),
-    "normalize_score": ("sign_pod",),
+    "score": ("score_nodes", "score_looks_at", "sign_pod", "is_row_local"),
+    "normalize_score": ("normalized_zeros", "sign_pod"),
 }
 
 

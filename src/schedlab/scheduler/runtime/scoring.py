@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from schedlab.scheduler.framework.interface import CycleState
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
-    from schedlab.scheduler.runtime.equal_pods import Evaluation
+    from schedlab.scheduler.runtime.equal_pods import Evaluation, KeptScores
 
 
 @dataclass(slots=True)
@@ -89,15 +89,22 @@ def run_score(
     """
     skip = state.skip_score
     active = [plugin for plugin in plugins if plugin.name not in skip]
-    names = tuple(plugin.name for plugin in active)
-    factors = tuple(weights[name] for name in names)
-    raw = np.zeros((len(active), len(rows)), np.int64)
+    names = tuple([plugin.name for plugin in active])
+    factors = tuple([weights[name] for name in names])
     known: Mapping[str, int] = {}
-    if kept is not None and infos is None and kept.refresh_scores(active, state, pod, table, rows):
-        known = kept.score_places
+    found: KeptScores | None = None
+    if kept is not None and infos is None:
+        found = kept.refresh_scores(active, weights, state, pod, table, rows)
+        if found is not None:
+            if found.is_even and names == tuple(found.places):
+                return Scores(
+                    names, factors, found.raw.take(rows, 1), found.final.take(rows, 1), found.total.take(rows)
+                )
+            known = found.places
+    raw = np.zeros((len(active), len(rows)), np.int64)
     for index, plugin in enumerate(active):
-        if kept is not None and plugin.name in known:
-            kept.raw[known[plugin.name]].take(rows, out=raw[index])
+        if found is not None and plugin.name in known:
+            found.raw[known[plugin.name]].take(rows, out=raw[index])
             continue
         failure = _score(plugin, state, pod, table, rows, infos, raw[index])
         if failure is not None:

@@ -22,7 +22,7 @@ from schedlab.scheduler.framework.explanations import Fact, Formula
 from schedlab.scheduler.framework.helpers.normalize import default_normalize_score, explain_default_normalize
 from schedlab.scheduler.framework.interface import PluginEntry, PostFilterResult, PreFilterResult, Work
 from schedlab.scheduler.framework.status import SKIP, Status, error, unresolvable, unschedulable
-from schedlab.scheduler.framework.types import MAX_NODE_SCORE
+from schedlab.scheduler.framework.types import CPU, EPHEMERAL_STORAGE, MAX_NODE_SCORE, MEMORY, PODS
 from schedlab.scheduler.plugins.dynamic_resources import conditions, explaining, extended
 from schedlab.scheduler.plugins.dynamic_resources.binding import ClaimBinder, Step
 from schedlab.scheduler.plugins.dynamic_resources.conditions import BindingConditionError
@@ -57,11 +57,17 @@ _CANNOT_ALLOCATE: Final = unresolvable("cannot allocate all claims")
 _NOT_AVAILABLE: Final = unresolvable("resourceclaim not available on the node")
 
 
+_NATIVE: Final = frozenset((CPU, MEMORY, EPHEMERAL_STORAGE, PODS))
+
+
 class DynamicResources:
     """The plugin."""
 
     name = "DynamicResources"
     pre_bind_parallel = True
+    #: Only of pods that ask for devices, and such are not row-local.
+    score_looks_at = "node"
+    normalized_zeros = 0
 
     def __init__(self, args: DynamicResourcesArgs | None, handle: Handle) -> None:
         gates = handle.features
@@ -104,6 +110,10 @@ class DynamicResources:
     def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
         # Whether a claim is for one host only is not easily said.
         return None, _NOT_SIGNABLE if pod.pod.spec.resource_claims else None
+
+    def is_row_local(self, pod: PodInfo) -> bool:
+        # A pod that asks for no devices fits everywhere, and all nodes are the same to it.
+        return not pod.pod.spec.resource_claims and _NATIVE.issuperset(pod.requests)
 
     # --- Filtering ---
 
