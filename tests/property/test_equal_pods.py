@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -105,10 +106,24 @@ def records(world: World) -> list[Any]:
     return found
 
 
+@pytest.mark.parametrize("few", [0, 6], ids=["rows at once", "rows one by one"])
 @pytest.mark.parametrize("full", [False, True], ids=["first failures", "every verdict"])
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(made_from=templates, first=st.lists(clusters.nodes, min_size=4, max_size=4), history=histories)
 def test_records_are_the_same_with_and_without(
+    made_from: list[tuple[dict[str, str], dict[str, Any]]],
+    first: list[dict[str, Any]],
+    history: list[tuple[Any, ...]],
+    *,
+    full: bool,
+    few: int,
+) -> None:
+    """Pods come, end and wait; nodes come, change and go: every verdict, score and choice is as without sharing."""
+    with mock.patch.object(equal_pods, "_FEW_ROWS", few):
+        _compare(made_from, first, history, full=full)
+
+
+def _compare(
     made_from: list[tuple[dict[str, str], dict[str, Any]]],
     first: list[dict[str, Any]],
     history: list[tuple[Any, ...]],
@@ -144,4 +159,27 @@ def test_only_rows_that_changed_are_asked_about_again(monkeypatch: pytest.Monkey
     # Only the node that was chosen last has changed since.
     assert int((evaluation._filtered != table.generation).sum()) == 1
     assert {"NodeResourcesFit", "TaintToleration"} <= evaluation.filter_places.keys()
+    assert evaluation.scores is not None
     assert {"NodeResourcesFit", "ImageLocality"} <= evaluation.scores.places.keys()
+
+
+@pytest.mark.parametrize("few", [0, 6], ids=["many at once", "one by one"])
+def test_what_is_known_of_nodes_is_forgotten_when_they_change(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node that loses the label which pods select, and one that gets it, while more such pods come."""
+    monkeypatch.setattr(equal_pods, "_FEW_ROWS", few)
+    requests = {"resources": {"requests": {"cpu": "100m"}}}
+    spec = {"containers": [{"name": "c", **requests}], "nodeSelector": {"zone": "a"}}
+    worlds = [World([({}, spec)] * 3, shares=shares, full=True) for shares in (True, False)]
+    for world in worlds:
+        for name, zone in zip(clusters.NODE_NAMES, "abab", strict=True):
+            world.do("node", name, _node_in(zone))
+        world.do("pod", 0, 6)
+        for name, zone in zip(clusters.NODE_NAMES, "bbaa", strict=True):
+            world.do("node", name, _node_in(zone))
+            world.do("pod", 0, 2)
+
+    assert records(worlds[0]) == records(worlds[1])
+
+
+def _node_in(zone: str) -> dict[str, Any]:
+    return {"labels": {"zone": zone}, "allocatable": {"cpu": "4", "memory": "4Gi", "pods": "110"}}

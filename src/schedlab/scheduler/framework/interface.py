@@ -70,6 +70,14 @@ class CycleState:
         """Return a value or None."""
         return self._values.get(key)
 
+    def write_all(self, values: Mapping[object, Any]) -> None:
+        """Keep several values."""
+        self._values.update(values)
+
+    def values(self) -> dict[object, Any]:
+        """Return what is kept, by key, as it is now."""
+        return dict(self._values)
+
     def copy(self) -> CycleState:
         """Return an independent copy for a dry run."""
         other = CycleState()
@@ -375,6 +383,16 @@ class RowLocalPlugin(Plugin, Protocol):
         `NodeTable.generation` of the row has grown or rows have moved. Other pods, other nodes, other objects of the
         cluster and the time must not count, nor anything of the pod that is not in its facts: its name, labels,
         annotations or priority.
+        """
+
+
+class PodLocalPlugin(Plugin, Protocol):
+    """A plugin whose pre_filter and pre_score are asked once for pods that are made alike."""
+
+    def is_pod_local(self, pod: PodInfo) -> bool:
+        """Whether pre_filter and pre_score depend on nothing but the pod's facts, for such pods.
+
+        What they write into the state is then shared by all these pods, and must not be changed afterwards.
         """
 
 

@@ -152,8 +152,9 @@ class NodeTable:
         self.taint_sets = Interner()
         self.generation: NDArray[np.int64] = np.zeros(0, np.int64)
         self.node_generation: NDArray[np.int64] = np.zeros(0, np.int64)
-        #: Counts the times that rows have moved.
+        #: Counts the times that rows have moved, and the times that nodes have changed or rows have moved.
         self.order = 0
+        self.nodes_version = 0
         self._columns: dict[object, Column] = {}
         #: Columns that raised when they were told of a change, with what they raised.
         self._broken: dict[object, Exception] = {}
@@ -208,6 +209,7 @@ class NodeTable:
         known = {name: row for row, name in enumerate(self.names)}
         old_rows = np.array([known.get(info.name, ABSENT) for info in infos], np.int64)
         self.order += 1
+        self.nodes_version += 1
         self.infos = list(infos)
         self.names = [info.name for info in infos]
         self.row_of = {name: row for row, name in enumerate(self.names)}
@@ -233,7 +235,7 @@ class NodeTable:
         for attribute, _ in _BASE_COLUMNS:
             setattr(other, attribute, getattr(self, attribute).copy())
         other.taint_sets = self.taint_sets.copy()
-        other._clock, other.order = self._clock, self.order
+        other._clock, other.order, other.nodes_version = self._clock, self.order, self.nodes_version
         for key, column in self._columns.items() if with_columns else ():
             copy = getattr(column, "copy", None)
             if copy is not None:
@@ -274,6 +276,7 @@ class NodeTable:
             self._drop_broken()
         self._touch(row, info)
         self.node_generation[row] = self._clock
+        self.nodes_version += 1
 
     def add_pod(self, info: NodeInfo, pod: PodInfo) -> None:
         """Count a pod in on the node, in the NodeInfo and in every column."""

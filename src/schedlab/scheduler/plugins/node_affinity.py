@@ -65,19 +65,20 @@ _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 class _FilterState:
-    """What the pod requires, and which nodes have it once anybody asked for all of them."""
+    """What pods require, and which nodes have it once anybody asked for all of them."""
 
-    __slots__ = ("_mask", "required")
+    __slots__ = ("_known", "required")
 
     def __init__(self, required: RequiredNodeAffinity) -> None:
         self.required = required
-        self._mask: NDArray[np.bool_] | None = None
+        self._known: tuple[NodeTable, int, NDArray[np.bool_]] | None = None
 
     def mask(self, table: NodeTable) -> NDArray[np.bool_]:
-        """Return bool[N]; the table does not change during a cycle."""
-        if self._mask is None:
-            self._mask = affinity_mask(table, self.required)
-        return self._mask
+        """Return bool[N]; it holds until a node changes."""
+        known = self._known
+        if known is None or known[0] is not table or known[1] != table.nodes_version:
+            known = self._known = table, table.nodes_version, affinity_mask(table, self.required)
+        return known[2]
 
 
 class NodeAffinity:
@@ -189,6 +190,9 @@ class NodeAffinity:
         return explain_default_normalize(raw, at)
 
     def is_row_local(self, _pod: PodInfo) -> bool:
+        return True
+
+    def is_pod_local(self, _pod: PodInfo) -> bool:
         return True
 
     def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:

@@ -90,6 +90,9 @@ class NodeDeclaredFeatures:
     def is_row_local(self, _pod: PodInfo) -> bool:
         return True
 
+    def is_pod_local(self, _pod: PodInfo) -> bool:
+        return True
+
     def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
         return ((signers.FEATURES, signature(required_features(pod.pod.spec))),), None
 

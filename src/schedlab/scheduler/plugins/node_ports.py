@@ -81,6 +81,9 @@ class NodePorts:
     def is_row_local(self, _pod: PodInfo) -> bool:
         return True
 
+    def is_pod_local(self, _pod: PodInfo) -> bool:
+        return True
+
     def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
         return ((signers.HOST_PORTS, signers.host_ports_signature(pod.pod)),), None
 

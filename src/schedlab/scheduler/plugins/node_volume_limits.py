@@ -83,6 +83,9 @@ class NodeVolumeLimits:
 
     # --- Extension points ---
 
+    def is_pod_local(self, pod: PodInfo) -> bool:
+        return not pod.pod.spec.volumes
+
     def pre_filter(
         self, state: CycleState, pod: PodInfo, _table: NodeTable
     ) -> tuple[PreFilterResult | None, Status | None]:

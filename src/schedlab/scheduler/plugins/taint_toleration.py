@@ -114,6 +114,9 @@ class TaintToleration:
     def is_row_local(self, _pod: PodInfo) -> bool:
         return True
 
+    def is_pod_local(self, _pod: PodInfo) -> bool:
+        return True
+
     def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
         return ((signers.TOLERATIONS, signers.tolerations_signature(pod.pod)),), None
 

@@ -86,6 +86,9 @@ class VolumeRestrictions:
         self._handle = handle
         self._claims = handle.listers.lister("persistentvolumeclaims")
 
+    def is_pod_local(self, pod: PodInfo) -> bool:
+        return not pod.pod.spec.volumes
+
     def pre_filter(
         self, state: CycleState, pod: PodInfo, table: NodeTable
     ) -> tuple[PreFilterResult | None, Status | None]:

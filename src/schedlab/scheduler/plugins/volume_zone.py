@@ -61,6 +61,9 @@ class VolumeZone:
         self._claims = handle.listers.lister("persistentvolumeclaims")
         self._classes = handle.listers.lister("storageclasses.storage.k8s.io")
 
+    def is_pod_local(self, pod: PodInfo) -> bool:
+        return not pod.pod.spec.volumes
+
     def pre_filter(
         self, state: CycleState, pod: PodInfo, _table: NodeTable
     ) -> tuple[PreFilterResult | None, Status | None]:

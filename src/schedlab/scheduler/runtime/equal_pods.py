@@ -244,6 +244,10 @@ class EqualPods:
         self._kept: OrderedDict[PodFacts, Evaluation] = OrderedDict()
         self._seen: OrderedDict[PodFacts, None] = OrderedDict()
 
+    def knows(self, pod: PodInfo) -> bool:
+        """Whether there is an evaluation for pods like this one."""
+        return pod.facts in self._kept
+
     def of(self, pod: PodInfo, filters: Sequence[Any]) -> Evaluation | None:
         """Return the evaluation for pods like this one; None for the first of them. `filters` are those that run."""
         facts = pod.facts

@@ -104,6 +104,12 @@ def _all_passed(size: int) -> Verdicts:
     )
 
 
+@lru_cache(maxsize=64)
+def _all_pass(shape: tuple[int, int]) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    """Return verdicts of filters on nodes nobody objects to, as views of one value each: not to be changed."""
+    return np.broadcast_to(np.uint8(0), shape), np.broadcast_to(np.int32(0), shape)
+
+
 def _reason(status: Status) -> int:
     return REASONS.id_of((status.error, *status.reasons) if status.error else status.reasons)
 
@@ -301,16 +307,26 @@ class FilterRun:
             kept = None
         if kept is not None and self.names == tuple(kept.filter_places):
             return kept.every_verdict()
+        known = None if kept is None else kept.every_verdict()
+        others: dict[int, Verdicts] = {}
+        everything: FilterRun | None = None
+        for index, name in enumerate(self.names):
+            if kept is None or name not in kept.filter_places:
+                everything = everything or self._for_dry_run()
+                others[index] = everything.only(self.plugins[index]).evaluate(whole)
+        if known is not None and not any(known[0].strides) and not any(each.code.any() for each in others.values()):
+            return _all_pass((len(self.plugins), size))
         codes, reasons = np.zeros((len(self.plugins), size), np.uint8), np.zeros((len(self.plugins), size), np.int32)
-        everything = FilterRun(self.plugins, self._add_pod, self._state.copy(), self._pod, self._table, self._nominator)
-        for index, plugin in enumerate(self.plugins):
-            place = None if kept is None else kept.filter_places.get(plugin.name)
-            if kept is not None and place is not None:
-                codes[index], reasons[index] = kept.code[place], kept.reason[place]
-            else:
-                alone = everything.only(plugin).evaluate(whole)
-                codes[index], reasons[index] = alone.code, alone.reason
+        for index, name in enumerate(self.names):
+            if index in others:
+                codes[index], reasons[index] = others[index].code, others[index].reason
+            elif kept is not None and known is not None:
+                place = kept.filter_places[name]
+                codes[index], reasons[index] = known[0][place], known[1][place]
         return codes, reasons
+
+    def _for_dry_run(self) -> FilterRun:
+        return FilterRun(self.plugins, self._add_pod, self._state.copy(), self._pod, self._table, self._nominator)
 
     def only(self, plugin: Any) -> FilterRun:
         """Return a run of one of the plugins."""

@@ -7,15 +7,16 @@ is a generator that yields requests to extenders, pre_bind and bind return Work 
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from schedlab.scheduler.config.types import ConfigStruct
 from schedlab.scheduler.events import cut_note
 from schedlab.scheduler.framework.interface import PostFilterResult, PreFilterResult, Work
 from schedlab.scheduler.framework.record import PASSED
-from schedlab.scheduler.framework.status import Code, Status
+from schedlab.scheduler.framework.status import Code, Status, is_success
 from schedlab.scheduler.metrics import NOT_COUNTED
 from schedlab.scheduler.runtime.batch import OpportunisticBatch
 from schedlab.scheduler.runtime.equal_pods import EqualPods, Evaluation
@@ -23,6 +24,7 @@ from schedlab.scheduler.runtime.errors import as_status, checked, error_text, fa
 from schedlab.scheduler.runtime.filtering import FilterRun
 from schedlab.scheduler.runtime.hooks import HookedPlugin
 from schedlab.scheduler.runtime.plugin_lists import ProfileError, expand, needed, score_weights
+from schedlab.scheduler.runtime.prepared import Known, Recorder, Steps
 from schedlab.scheduler.runtime.scoring import ScoreFailure, Scores, run_pre_score, run_score
 
 if TYPE_CHECKING:
@@ -50,8 +52,9 @@ if TYPE_CHECKING:
         WaitingPod,
     )
     from schedlab.scheduler.framework.node_table import NodeTable
+    from schedlab.scheduler.framework.pod_facts import PodFacts
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
-    from schedlab.scheduler.metrics import Recorder
+    from schedlab.scheduler.metrics import Recorder as MetricsRecorder
     from schedlab.scheduler.runtime.waiting import PodsOnTheWay
 
 PLUGIN_FAILED: Final = "PluginFailed"
@@ -59,6 +62,17 @@ MAX_PERMIT_WAIT_NS: Final = 15 * 60 * 1_000_000_000
 
 PostFilterAnswer = tuple["PostFilterResult | None", "Status | None"]
 EventSender = Callable[["PodInfo", "PodInfo | None", str, str, str, str, str], None]
+
+
+#: Steps for pods with the same facts, and for how many kinds of pods they are kept.
+_KeptSteps: TypeAlias = "OrderedDict[PodFacts, Steps]"
+_STEPS_MAX: Final = 8
+
+
+def _keep(kept: _KeptSteps, pod: PodInfo, steps: Steps) -> None:
+    kept[pod.facts] = steps
+    if len(kept) > _STEPS_MAX:
+        kept.popitem(last=False)
 
 
 @dataclass(slots=True)
@@ -79,7 +93,7 @@ class Services:
     # The queue keeps it, and is made after the profiles.
     nominator: Nominator = field(init=False)
     filter_tap: FilterTap | None = None
-    metrics: Recorder | None = None
+    metrics: MetricsRecorder | None = None
     observed: bool = False
     # Whether pods that were made alike share what row-local plugins say of nodes (`equal_pods`).
     shares_evaluations: bool = True
@@ -134,6 +148,8 @@ class Framework:
         self.post_bind_plugins = points["post_bind"]
         self.batch = OpportunisticBatch(self) if self.features.enabled("OpportunisticBatching") else None
         self.equal_pods = EqualPods(self.table) if services.shares_evaluations else None
+        self._pre_filter_steps: _KeptSteps = OrderedDict()
+        self._pre_score_steps: _KeptSteps = OrderedDict()
         self._adders = tuple(plugin for plugin in self.pre_filter_plugins if hasattr(plugin, "add_pod"))
 
     def _make(self, profile: KubeSchedulerProfile, registry: Mapping[str, PluginEntry]) -> dict[str, Any]:
@@ -248,8 +264,12 @@ class Framework:
         restricting: list[str] = []
         result: PreFilterResult | None = None
         rejection: Status | None = None
+        steps, recorder = self._prepared(self._pre_filter_steps, self.pre_filter_plugins, pod, state)
         try:
-            for plugin in self.pre_filter_plugins:
+            for plugin in steps:
+                if isinstance(plugin, Known):
+                    plugin.apply(state, record, skip)
+                    continue
                 name = plugin.name
                 try:
                     more, status = plugin.pre_filter(state, pod, self.table)
@@ -260,8 +280,11 @@ class Framework:
                     more, status = None, failure_of(error)
                 if record is not None:
                     record[name] = status
+                skips = status is not None and status.code == Code.SKIP
+                if recorder is not None:
+                    recorder.note(plugin, status, skips=skips, is_plain=(skips or is_success(status)) and more is None)
                 if status is not None and status.code != Code.SUCCESS:
-                    if status.code == Code.SKIP:
+                    if skips:
                         skip.append(name)
                     elif status.code == Code.UNSCHEDULABLE:
                         # Preemption may come, so every plugin has to prepare its state.
@@ -282,7 +305,20 @@ class Framework:
                     return PreFilterOutcome((), _nobody_left(restricting), tuple(restricting))
         finally:
             state.skip_filter = frozenset(skip)
+        if recorder is not None:
+            _keep(self._pre_filter_steps, pod, recorder.steps)
         return PreFilterOutcome(result.node_names if result else None, rejection, tuple(restricting))
+
+    def _prepared(
+        self, kept: _KeptSteps, plugins: Sequence[Any], pod: PodInfo, state: CycleState
+    ) -> tuple[Steps, Recorder | None]:
+        """Return the steps of a point for a pod; with a recorder while those for pods like it are to be found out."""
+        if self.equal_pods is None:
+            return plugins, None
+        steps = kept.get(pod.facts)
+        if steps is not None:
+            return steps, None
+        return plugins, Recorder(pod, state) if self.equal_pods.knows(pod) else None
 
     def filter_run(
         self, state: CycleState, pod: PodInfo, tap: FilterTap | None = None, kept: Evaluation | None = None
@@ -372,7 +408,11 @@ class Framework:
         record: dict[str, Status | None] | None = None,
     ) -> Status | None:
         """See scoring."""
-        return run_pre_score(self.pre_score_plugins, state, pod, self.table, rows, record)
+        steps, recorder = self._prepared(self._pre_score_steps, self.pre_score_plugins, pod, state)
+        failure = run_pre_score(steps, state, pod, self.table, rows, record, recorder)
+        if recorder is not None and failure is None:
+            _keep(self._pre_score_steps, pod, recorder.steps)
+        return failure
 
     def run_score(
         self,

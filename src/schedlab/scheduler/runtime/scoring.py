@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from schedlab.scheduler.framework.status import Code, Status
+from schedlab.scheduler.framework.status import Code, Status, is_success
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
 from schedlab.scheduler.runtime.errors import as_status, error_text, failure_of, wrapped
+from schedlab.scheduler.runtime.prepared import Known, Recorder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,20 +52,27 @@ def run_pre_score(
     table: NodeTable,
     rows: NDArray[np.int64],
     record: dict[str, Status | None] | None,
+    recorder: Recorder | None = None,
 ) -> Status | None:
     """Let plugins look at the pod and the feasible nodes; those that skip do not score."""
     skip: list[str] = []
     try:
         for plugin in plugins:
+            if isinstance(plugin, Known):
+                plugin.apply(state, record, skip)
+                continue
             try:
                 status = as_status(plugin.pre_score(state, pod, table, rows))
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
                 status = failure_of(error)
             if record is not None:
                 record[plugin.name] = status
+            skips = status is not None and status.code == Code.SKIP
+            if recorder is not None:
+                recorder.note(plugin, status, skips=skips, is_plain=skips or is_success(status))
             if status is None or status.code == Code.SUCCESS:
                 continue
-            if status.code == Code.SKIP:
+            if skips:
                 skip.append(plugin.name)
                 continue
             return wrapped(f'running PreScore plugin "{plugin.name}"', status)

@@ -96,6 +96,9 @@ class NodeResourcesBalancedAllocation:
     def is_row_local(self, _pod: PodInfo) -> bool:
         return True
 
+    def is_pod_local(self, _pod: PodInfo) -> bool:
+        return True
+
     def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
         return self._pending.sign(pod)
 

@@ -195,6 +195,9 @@ class NodeResourcesFit:
         # Whether devices stand behind an extended resource does not depend on the node.
         return all(name in NATIVE for name, _ in self._pending.of(pod))
 
+    def is_pod_local(self, _pod: PodInfo) -> bool:
+        return True
+
     def sign_pod(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
         return self._pending.sign(pod)
 

@@ -1,0 +1,76 @@
+"""What pod-local plugins say of pods that were made alike, at the points where they look at the pod alone.
+
+A plugin says with `is_pod_local(pod)` that its pre_filter and pre_score look at nothing but the facts of the pod. Then
+what it answered for one pod, and what it wrote into the state, holds for all pods with these facts. Plugins that follow
+each other in that way become one step; the others are asked as ever, in their places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from schedlab.scheduler.framework.interface import CycleState
+    from schedlab.scheduler.framework.status import Status
+    from schedlab.scheduler.framework.types import PodInfo
+
+
+@dataclass(slots=True)
+class Known:
+    """The answers of some plugins in a row: their statuses by name, what they wrote, and which of them skip."""
+
+    statuses: dict[str, Status | None] = field(default_factory=dict)
+    values: dict[object, Any] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+
+    def apply(self, state: CycleState, record: dict[str, Status | None] | None, skip: list[str]) -> None:
+        """Do what the plugins would have done."""
+        state.write_all(self.values)
+        skip += self.skipped
+        if record is not None:
+            record.update(self.statuses)
+
+
+#: The plugins of a point, and what is known of some of them.
+Steps: TypeAlias = Sequence[Any]
+
+
+class Recorder:
+    """Notes what each plugin of a point does to the state, so that `steps` can be made of it."""
+
+    def __init__(self, pod: PodInfo, state: CycleState) -> None:
+        self._pod, self._state = pod, state
+        self._before: Mapping[object, Any] = state.values()
+        self._steps: list[Any] = []
+
+    def note(self, plugin: Any, status: Status | None, *, skips: bool, is_plain: bool) -> None:
+        """Take what a plugin answered; only success and skip without more (`is_plain`) are remembered."""
+        now = self._state.values()
+        if is_plain and _is_pod_local(plugin, self._pod):
+            if not self._steps or not isinstance(self._steps[-1], Known):
+                self._steps.append(Known())
+            known = self._steps[-1]
+            known.statuses[plugin.name] = status
+            known.values |= {key: value for key, value in now.items() if self._before.get(key) is not value}
+            if skips:
+                known.skipped.append(plugin.name)
+        else:
+            self._steps.append(plugin)
+        self._before = now
+
+    @property
+    def steps(self) -> Steps:
+        """The steps for the next pods of this kind."""
+        return tuple(self._steps)
+
+
+def _is_pod_local(plugin: Any, pod: PodInfo) -> bool:
+    local = getattr(plugin, "is_pod_local", None)
+    if local is None:
+        return False
+    try:
+        return bool(local(pod))
+    except Exception:  # noqa: BLE001 - a plugin may raise anything; one that cannot say is asked about every pod
+        return False
