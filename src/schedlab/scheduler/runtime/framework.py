@@ -283,10 +283,11 @@ class Framework:
                 skips = status is not None and status.code == Code.SKIP
                 if recorder is not None:
                     recorder.note(plugin, status, skips=skips, is_plain=(skips or is_success(status)) and more is None)
+                if skips:
+                    skip.append(name)
+                    continue
                 if status is not None and status.code != Code.SUCCESS:
-                    if skips:
-                        skip.append(name)
-                    elif status.code == Code.UNSCHEDULABLE:
+                    if status.code == Code.UNSCHEDULABLE:
                         # Preemption may come, so every plugin has to prepare its state.
                         rejection = status.with_plugin(name)
                     elif status.code == Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
