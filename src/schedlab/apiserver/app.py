@@ -47,6 +47,7 @@ from schedlab.apiserver.escalation import EscalationCheck
 from schedlab.apiserver.health import Health
 from schedlab.apiserver.metrics import ServerMetrics
 from schedlab.apiserver.negotiation import PLAIN
+from schedlab.apiserver.node_authorizer import NodeFirst
 from schedlab.apiserver.rbac import Access, RBACAuthorizer
 from schedlab.apiserver.reading import ReadHandlers
 from schedlab.apiserver.request import ClientGone, Request
@@ -134,7 +135,9 @@ class APIServer:
         accounts = ServiceAccountTokens(registry, clock, signing_key)
         self._authenticator = authenticator.knowing(accounts.authenticate)
         access = Access(registry)
-        self._authorizer: Authorizer = MastersFirst(RBACAuthorizer(access)) if authorizer is None else authorizer
+        self._authorizer: Authorizer = (
+            MastersFirst(NodeFirst(registry, RBACAuthorizer(access))) if authorizer is None else authorizer
+        )
         registry.admit(EscalationCheck(access, self._authorizer).plugin())
         self._reading = ReadHandlers(registry)
         writing = WriteHandlers(registry, self._reading)

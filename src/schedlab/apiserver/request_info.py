@@ -36,6 +36,7 @@ _VERBS: Final = {
 }
 _NAMESPACE_SUBRESOURCES: Final = frozenset(("status", "finalize"))
 _PATH_VERBS: Final = frozenset(("proxy", "watch"))
+_COLLECTION_VERBS: Final = frozenset(("list", "watch", "deletecollection"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,8 @@ class RequestInfo:
     parts: tuple[str, ...] = ()
     #: The verb stands in the path, as in /api/v1/watch/pods.
     is_path_verb: bool = False
+    #: What a read or deletion of a collection selects by fields, as it was sent.
+    field_selector: str = ""
 
 
 @lru_cache(maxsize=1024)
@@ -119,9 +122,9 @@ def read_request_info(method: str, path: str, query: Query) -> RequestInfo:
             verb, name = _collection_read(query)
         elif verb == "delete":
             verb = "deletecollection"
-    return RequestInfo(
-        path, verb, True, group, version, namespace, parts[0], subresource, name, tuple(parts), is_path_verb
-    )
+    selector = query.get("fieldSelector", ("",))[0] if verb in _COLLECTION_VERBS else ""
+    place = (namespace, parts[0], subresource, name)
+    return RequestInfo(path, verb, True, group, version, *place, tuple(parts), is_path_verb, selector)
 
 
 def _collection_read(query: Query) -> tuple[str, str]:
