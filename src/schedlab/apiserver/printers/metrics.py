@@ -15,17 +15,17 @@ _COLUMNS: Final = (NAME, Column("cpu"), Column("memory"), Column("Window"))
 
 
 def _cells(metrics: Object, usages: Sequence[Mapping[str, Any]]) -> Sequence[Cell]:
-    cpu = sum((quantity.parse(each["cpu"]) for each in usages), quantity.of_int(0))
-    memory = sum((quantity.parse(each["memory"]) for each in usages), quantity.of_int(0, Format.BINARY_SI))
-    return name_of(metrics), str(cpu), str(memory), metrics["window"]
+    cpu = sum((quantity.parse(each.get("cpu", "0")) for each in usages), quantity.of_int(0))
+    memory = sum((quantity.parse(each.get("memory", "0")) for each in usages), quantity.of_int(0, Format.BINARY_SI))
+    return name_of(metrics), str(cpu), str(memory), metrics.get("window", "")
 
 
 def _node_cells(metrics: Object, _now_ns: int) -> Sequence[Cell]:
-    return _cells(metrics, [metrics["usage"]])
+    return _cells(metrics, [metrics.get("usage", {})])
 
 
 def _pod_cells(metrics: Object, _now_ns: int) -> Sequence[Cell]:
-    return _cells(metrics, [each["usage"] for each in metrics["containers"]])
+    return _cells(metrics, [each.get("usage", {}) for each in metrics.get("containers", ())])
 
 
 PRINTERS: Final[Mapping[str, Printer]] = {

@@ -11,8 +11,8 @@ from schedlab.apiserver import printers
 
 NOW = time.parse_time("2026-01-02T03:04:05Z")
 AGE = "4m5s"
-#: Upstream describes these by fields that do not exist.
-UNDESCRIBED = ("BinaryVersion", "EmulationVersion", "Handler")
+#: Upstream describes these by fields that do not exist, or not at all.
+UNDESCRIBED = ("BinaryVersion", "EmulationVersion", "Handler", "Window", "cpu", "memory")
 TEMPLATE = {
     "spec": {"containers": [{"name": "a", "image": "i"}, {"name": "b", "image": "j"}], "nodeSelector": {"n": "1"}}
 }
