@@ -16,6 +16,7 @@ from typing import Final
 import orjson
 
 from schedlab.api.object import StoredObject, WatchEvent
+from schedlab.apimachinery import strict
 from schedlab.apimachinery.errors import (
     BadRequest,
     Expired,
@@ -23,6 +24,7 @@ from schedlab.apimachinery.errors import (
     new_expired,
     new_too_large_resource_version,
 )
+from schedlab.apimachinery.schema import Field, Scalar, Struct
 from schedlab.registry.core import Core
 from schedlab.registry.request import ListOptions, ObjectList
 from schedlab.registry.resource import Resource
@@ -179,6 +181,17 @@ def _presenting(resource: Resource, handler: Callable[[WatchEvent], None]) -> Ca
     return deliver
 
 
+def _token_type() -> Struct:
+    token = Struct("storage.continueToken")
+    text = Scalar("string", "string")
+    types: Mapping[str, Scalar] = {"v": text, "rv": Scalar("integer", "int64", format="int64"), "start": text}
+    token.fields = {name: Field(name, kind, {"o": 1}) for name, kind in types.items()}
+    return token
+
+
+_TOKEN: Final = _token_type()
+
+
 def encode_continue(after: str, prefix: str, revision: int) -> str:
     """Make the token of the page that begins behind a key."""
     token = {"v": _CONTINUE_VERSION, "rv": revision, "start": f"{after.removeprefix(prefix)}\0"}
@@ -192,15 +205,13 @@ def decode_continue(text: str, prefix: str) -> tuple[str, int]:
         position = illegal.start() if illegal else len(text) - 1
         raise _bad_token(f"illegal base64 data at input byte {position}")
     try:
-        decoded = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-    except ValueError as error:
+        decoded = strict.decode_text(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), _TOKEN).value
+    except strict.DecodeError as error:
         raise _bad_token(str(error)) from None
-    if not isinstance(decoded, dict) or decoded.get("v") != _CONTINUE_VERSION:
-        version = decoded.get("v", "") if isinstance(decoded, dict) else ""
+    version = decoded.get("v", "")
+    if version != _CONTINUE_VERSION:
         raise _bad_token(f"server does not recognize this encoded version {version}")
     revision, start = decoded.get("rv", 0), decoded.get("start", "")
-    if not isinstance(revision, int) or not isinstance(start, str):
-        raise _bad_token("json: cannot unmarshal")
     if not revision:
         raise _bad_token(f"incorrect encoded start resourceVersion (version {_CONTINUE_VERSION})")
     if not start:

@@ -24,6 +24,13 @@ def test_token_carries_the_key_below_the_prefix() -> None:
         ("bogus", "illegal base64 data at input byte 4"),
         ("ab=", "illegal base64 data at input byte 2"),
         ("zażółć", "illegal base64 data at input byte 2"),
+        ("abc", "invalid character 'i' looking for beginning of value"),
+        (token('{"v":'), "unexpected end of JSON input"),
+        (token("[]"), "json: cannot unmarshal array into Go value of type storage.continueToken"),
+        (
+            token('{"v":"meta.k8s.io/v1","rv":"1"}'),
+            "json: cannot unmarshal string into Go struct field continueToken.rv of type int64",
+        ),
         (token("{}"), "server does not recognize this encoded version "),
         (token('{"v":"v9"}'), "server does not recognize this encoded version v9"),
         (
