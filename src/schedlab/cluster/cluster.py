@@ -40,6 +40,7 @@ from schedlab.kubelet.logs import SimulatedLogs
 from schedlab.kubelet.node_server import NodeServers
 from schedlab.kubelet.stages.controller import StageController, finder
 from schedlab.registry import Overlay
+from schedlab.scheduler.cache.journal import CacheJournal
 from schedlab.scheduler.config import dump
 from schedlab.scheduler.extender import HTTPExtender
 from schedlab.scheduler.framework.hooks import HooksFactory
@@ -144,7 +145,11 @@ class Cluster(API):
         self._add_parts(random.split("controllers"), root_ca)
 
     def _new_scheduler(
-        self, settings: ClusterSettings, random: RandomSource, original: Cluster | None = None
+        self,
+        settings: ClusterSettings,
+        random: RandomSource,
+        original: Cluster | None = None,
+        journal: CacheJournal | None = None,
     ) -> Scheduler:
         around = Surroundings(
             clock=self.clock,
@@ -157,7 +162,7 @@ class Cluster(API):
         raw, location = settings.scheduler_config, settings.scheduler_config_location
         scheduler, self.warnings = make_scheduler(settings, around, raw, location)
         kept_from = self.store.oldest_revision if settings.history else None
-        scheduler.keep_past(lambda: self.registry.durable_revision, kept_from)
+        scheduler.keep_past(lambda: self.registry.durable_revision, kept_from, journal)
         self.configurations[scheduler.configuration_digest] = raw, location
         return scheduler
 
@@ -175,13 +180,14 @@ class Cluster(API):
         Raises ConfigError with every mistake, and then the old scheduler goes on.
         """
         settings = replace(self.settings, scheduler_config=raw, scheduler_config_location=location)
-        made = self._new_scheduler(settings, self._random.split(f"scheduler-{self._reconfigured}"))
         old = self.scheduler
+        random = self._random.split(f"scheduler-{self._reconfigured}")
+        made = self._new_scheduler(settings, random, journal=old.journal)
         self._reconfigured += 1
         self.settings, self.scheduler, self._is_told = settings, made, False
         self.explainer.follow(made)
         self.engine.remove(old)
-        old.queue.stop()
+        old.stop()
         for resource in old.resources():
             self.informers.lister(resource).forget(old.handle)
         self.engine.add(made, self.client("kube-scheduler"))

@@ -184,14 +184,22 @@ class Scheduler:
         if origin is not None:
             self._go_on_from(origin)
 
-    def keep_past(self, listed_revision: Callable[[], int], oldest_revision: Callable[[], int] | None) -> None:
+    def keep_past(
+        self,
+        listed_revision: Callable[[], int],
+        oldest_revision: Callable[[], int] | None,
+        journal: CacheJournal | None = None,
+    ) -> None:
         """Note in records what it takes to make again what a cycle saw; before `start`.
 
         `listed_revision` says up to which revision the listers have been told, `oldest_revision` from which one on the
-        past is kept; None keeps none.
+        past is kept; None keeps none. `journal` is that of a scheduler that this one takes over from.
         """
         self._listed_revision = listed_revision
-        if oldest_revision is not None:
+        if journal is not None:
+            self.journal = journal
+            journal.go_on(self.cache, lambda: self.revision)
+        elif oldest_revision is not None:
             self.journal = CacheJournal(lambda: self.revision, oldest_revision)
             self.journal.begin(self.cache)
 
@@ -300,6 +308,13 @@ class Scheduler:
     def start(self) -> None:
         """Begin the queue's periodic flushes."""
         self.queue.start()
+
+    def stop(self) -> None:
+        """Leave no timer behind: another scheduler takes over, and what is under way here ends without a word."""
+        self.queue.stop()
+        for waiting in self.on_the_way.waiting.values():
+            waiting.abandon()
+        self.outbox.abandon()
 
     def handle(self, event: WatchEvent) -> None:
         """Take a change of the cluster."""

@@ -108,6 +108,12 @@ class Outbox:
         """Let it hear no more."""
         self._waiting.pop(number, None)
 
+    def abandon(self) -> None:
+        """Let no job wait any longer, and send nothing of what is left."""
+        for job in tuple(self._waiting.values()):
+            job.cancel()
+        self._effects.clear()
+
     def happened(self, resource: EventResource) -> None:
         """Wake the jobs that wait for events of a resource."""
         for job in tuple(self._waiting.values()):

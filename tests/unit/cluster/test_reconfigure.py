@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from schedlab.kernel.clock import SECOND_NS
 from schedlab.scheduler.config import ConfigError
+from schedlab.scheduler.framework.plugin_class import entry_of
+from schedlab.scheduler.framework.status import Code, Status
 from tests.support.clusters import Lab
 
 
@@ -109,3 +112,47 @@ def test_decisions_of_the_old_scheduler_stay_and_new_ones_are_explained() -> Non
 
     assert lab.cluster.explainer.explain("default", "old")["selected"] == "node-0"
     assert lab.cluster.explainer.explain("default", "new")["selected"] == "node-0"
+
+
+class Patient:
+    """A plugin that lets every pod wait for a while."""
+
+    name = "Patient"
+
+    def permit(self, state: Any, pod: Any, node_name: str) -> tuple[Status, int]:
+        return Status(Code.WAIT), 60 * SECOND_NS
+
+
+def test_a_wait_of_the_old_scheduler_ends_without_a_word() -> None:
+    """Neither its time-out nor its queue reach the records of the one that goes on."""
+    lab = Lab(nodes=1, plugins=(entry_of(Patient),))
+    lab.create_pod("p")
+    lab.run()
+    assert len(lab.cluster.scheduler.cache.assumed_pods()) == 1
+
+    lab.cluster.reconfigure(_config())
+    lab.run(120)
+
+    assert lab.nodes_of_pods() == {"p": "node-0"}
+    [story] = lab.cluster.log.stories()
+    assert [attempt.cycle().result for attempt in story.attempts] == ["scheduled", "scheduled"]
+    assert [attempt.binding is None for attempt in story.attempts] == [True, False]
+
+
+def test_the_past_stays_what_it_was() -> None:
+    """The journal of the cache goes on, so that attempts of before can still be looked into."""
+    lab = Lab(nodes=1, history=1000)
+    lab.create_pod("p")
+    lab.run()
+    journal = lab.cluster.scheduler.journal
+    assert journal is not None
+    position = journal.position
+    lab.cluster.reconfigure(_config())
+    begin = journal.position
+    lab.create_pod("q")
+    lab.run()
+
+    assert lab.cluster.scheduler.journal is journal
+    assert [pod.key for pod in journal.cache_at(position).pods()] == ["default/p"]
+    assert position < begin
+    assert {pod.key for pod in journal.cache_at(journal.position).pods()} == {"default/p", "default/q"}

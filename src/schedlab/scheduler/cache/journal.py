@@ -71,6 +71,14 @@ class CacheJournal:
         self._operations = []
         cache.journal = self
 
+    def go_on(self, cache: SchedulerCache, newest: Callable[[], int]) -> None:
+        """Go on with another cache, that of a scheduler which has taken over; moments before that stay what they were."""
+        self._newest = newest
+        # The last moment of the old cache and the first of the new one are two.
+        self._operations.append(("refresh", ()))
+        self._copies.append(_Copy(self.position, newest(), cache.copy(with_columns=False)))
+        cache.journal = self
+
     def note(self, cache: SchedulerCache, operation: str, *arguments: object) -> None:
         """Take down what was done to the cache."""
         self._operations.append((operation, arguments))

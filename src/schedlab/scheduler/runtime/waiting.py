@@ -72,6 +72,11 @@ class WaitingPod:
         """See framework.WaitingPod."""
         return self._end(Status(Code.ERROR, (message,), plugin))
 
+    def abandon(self) -> None:
+        """Wait no more and tell nobody."""
+        self._done = None
+        self._end(None)
+
     def _end(self, result: Status | None) -> bool:
         for timer in self._pending.values():
             timer.cancel()
