@@ -3,7 +3,7 @@
     python -m tools.generate_parity_page CORPUS JUDGE
 
 Runs the parity runner over the whole corpus and takes the judge's own figures for the families; the leaves of each
-field are counted in the data. Nothing is written unless the judge finds every case equal.
+field are counted in the data; what is said of mutants is the last result of tools.mutate_plugins. Nothing is written unless the judge finds every case equal.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "parity.md"
+MUTANTS = ROOT / "tools" / "mutants.json"
 _LINE = re.compile(r"^(\w+): (\d+) of (\d+) cases equal, (\d+) leaves compared, (\d+) differences$", re.MULTILINE)
 _INTRODUCTION = """<!-- Written by `python -m tools.generate_parity_page`; do not edit the tables. -->
 
@@ -60,6 +61,45 @@ def _fields(corpus: Path) -> list[tuple[str, int, int]]:
     return [(field, steps[field], leaves[field]) for field in sorted(leaves, key=lambda field: -leaves[field])]
 
 
+def mutation_lines(result: dict[str, Any]) -> list[str]:
+    """The section about mutants, from what `python -m tools.mutate_plugins --write` has kept."""
+    tried, reached = result["tried"], result["reached"]
+
+    def share(part: int, whole: int) -> str:
+        return f"{part} of {whole} ({100 * part / whole:.0f} %)"
+
+    left = [(who, mutant) for who in ("only_tests", "survivors") for mutant in result[who]]
+    return [
+        "",
+        "## Would it be noticed?",
+        "",
+        "A comparison, a number or a truth value in the plugins is changed, one at a time, and the recorded cases are replayed until one differs.",
+        f"`{result['command']}`, {result['date']}, seed {result['seed']}: {tried} of {result['mutants']} mutants, drawn at random.",
+        f"{result['equivalent']} more are the same program (tools/equivalent_mutants.toml names each with its reason) and were not tried.",
+        "",
+        "| who notices | mutants |",
+        "|---|---|",
+        f"| parity | {share(result['parity'], tried)} |",
+        f"| only the unit tests of the plugin | {share(result['tests'], tried)} |",
+        f"| nobody | {share(result['survived'], tried)} |",
+        "",
+        f"Recorded cases reach {reached} of them; of those parity notices {share(result['parity'], reached)}.",
+        f"The other {tried - reached} are in code that no recorded case runs: hints for events that do not occur in the data, conflicts and failures of writes, timeouts, binding conditions of devices.",
+        "",
+        "<details><summary>What parity does not notice</summary>",
+        "",
+        "| who notices | mutant |",
+        "|---|---|",
+        *(f"| {'unit tests' if who == 'only_tests' else 'nobody'} | {_cell(mutant)} |" for who, mutant in left),
+        "",
+        "</details>",
+    ]
+
+
+def _cell(mutant: str) -> str:
+    return mutant.replace("|", r"\|")
+
+
 def page(corpus: Path, judged: str) -> str:
     """The page from the judge's output and the data."""
     rows = [match.groups() for match in _LINE.finditer(judged)]
@@ -68,6 +108,8 @@ def page(corpus: Path, judged: str) -> str:
     lines += ["|---|---|---|", *(f"| {name} | {total} | {int(leaves):,} |" for name, _, total, leaves, _ in rows)]
     lines += ["", "Leaves by field of a step:", "", "| field | steps that have it | leaves |", "|---|---|---|"]
     lines += [f"| `{field}` | {steps:,} | {leaves:,} |" for field, steps, leaves in _fields(corpus)]
+    if MUTANTS.exists():
+        lines += mutation_lines(json.loads(MUTANTS.read_text(encoding="utf-8")))
     return "\n".join(lines) + "\n"
 
 

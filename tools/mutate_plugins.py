@@ -259,17 +259,20 @@ def judge_mutants(corpus: Corpus, known: Baseline, mutants: Sequence[Mutant], at
     return verdicts
 
 
-def summary(options: argparse.Namespace, verdicts: dict[Mutant, str], total: int, equal: int) -> dict[str, Any]:
+def summary(
+    options: argparse.Namespace, known: Baseline, verdicts: dict[Mutant, str], total: int, equal: int
+) -> dict[str, Any]:
     """Return what is kept of a run."""
     counts = collections.Counter(verdicts.values())
-    command = " ".join(("python -m tools.mutate_plugins CORPUS JUDGE", *sys.argv[3:]))
+    command = f"python -m tools.mutate_plugins CORPUS JUDGE --sample {len(verdicts)} --seed {options.seed}"
     return {
-        "command": command.removesuffix(" --write"),
+        "command": command,
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "seed": options.seed,
         "mutants": total,
         "equivalent": equal,
         "tried": len(verdicts),
+        "reached": sum(bool(known.jobs(mutant)) for mutant in verdicts),
         **{name: counts[name] for name in (PARITY, TESTS, SURVIVED)},
         "only_tests": [str(mutant) for mutant, verdict in verdicts.items() if verdict == TESTS],
         "survivors": [str(mutant) for mutant, verdict in verdicts.items() if verdict == SURVIVED],
@@ -320,7 +323,8 @@ def main() -> int:
     if options.sample:
         rng = random.Random(options.seed)  # noqa: S311 - a repeatable sample
         chosen = rng.sample(chosen, min(options.sample, len(chosen)))
-    result = summary(options, judge_mutants(corpus, known, chosen, options.jobs), len(every), equal)
+    verdicts = judge_mutants(corpus, known, chosen, options.jobs)
+    result = summary(options, known, verdicts, len(every), equal)
     print(json.dumps({key: value for key, value in result.items() if not isinstance(value, list)}, indent=2))
     if options.write:
         RESULT.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")

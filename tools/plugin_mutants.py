@@ -1,7 +1,7 @@
 """The mutants of the scheduler's plugins: what can be changed in their source, and how a process runs with a change.
 
 A mutant changes one comparison (`<` and `<=`, `==` and `!=`, `in` and `not in`, `is` and `is not`), one number (plus
-one) or one truth value (the other one). Texts, names, annotations, decorators and the `strict` of zip are left alone:
+one) or one truth value (the other one). Texts, names, annotations, decorators, the `strict` of zip and the functions that explain are left alone:
 they decide nothing.
 
 EQUIVALENT names mutants that cannot be told from the original, each with its reason.
@@ -14,6 +14,7 @@ import builtins
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import re
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -37,6 +38,8 @@ _SWAPS: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Is: ast.IsNot,
     ast.IsNot: ast.Is,
 }
+# Functions that put a decision into words, and decide nothing.
+_EXPLAINS: Final = re.compile("explain|_expression$|^expression$|_text$")
 _Place = tuple[ast.AST, int]
 
 
@@ -103,6 +106,8 @@ def _spots(tree: ast.Module) -> Iterator[tuple[ast.AST, int, ast.stmt]]:
 
 def _statements(body: Sequence[ast.AST]) -> Iterator[ast.stmt]:
     for child in body:
+        if isinstance(child, ast.FunctionDef) and _EXPLAINS.search(child.name):
+            continue
         if isinstance(child, ast.stmt):
             yield child
         if not isinstance(child, ast.expr):

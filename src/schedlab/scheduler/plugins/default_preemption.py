@@ -42,12 +42,10 @@ class DefaultPreemption:
     def __init__(self, args: DefaultPreemptionArgs, handle: Handle) -> None:
         self._is_async = handle.features.enabled("SchedulerAsyncPreemption")
         self._executor = Executor(handle, NAME)
-        self._evaluator = Evaluator(
-            handle,
-            self._executor,
-            percentage=args.min_candidate_nodes_percentage or 0,
-            absolute=args.min_candidate_nodes_absolute or 0,
-        )
+        percentage, absolute = args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute
+        assert percentage is not None
+        assert absolute is not None
+        self._evaluator = Evaluator(handle, self._executor, percentage=percentage, absolute=absolute)
 
     # --- Queue ---
 

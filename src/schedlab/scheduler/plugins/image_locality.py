@@ -47,7 +47,7 @@ class ImageLocality:
         states = (node.image_states.get(name) for name in _images(pod.pod))
         total = sum(int(state.size * (state.num_nodes / node_count)) for state in states if state is not None)
         threshold = _threshold_max(pod.pod)
-        bounded = THRESHOLD_MIN if total < THRESHOLD_MIN else min(total, threshold)
+        bounded = min(max(total, THRESHOLD_MIN), threshold)
         return divide(MAX_NODE_SCORE * (bounded - THRESHOLD_MIN), threshold - THRESHOLD_MIN), None
 
     def score_nodes(
@@ -167,7 +167,7 @@ def scaled_sizes(sizes: NDArray[np.int64], num_nodes: NDArray[np.int64], node_co
 
 def image_scores(total: NDArray[np.int64], threshold_max: int) -> NDArray[np.int64]:
     """Return int64[F]: where total: int64[F] lies between the thresholds, from 0 to 100."""
-    bounded = np.where(total < THRESHOLD_MIN, THRESHOLD_MIN, np.minimum(total, threshold_max))
+    bounded = np.minimum(np.maximum(total, THRESHOLD_MIN), threshold_max)
     return divide_each(MAX_NODE_SCORE * (bounded - THRESHOLD_MIN), threshold_max - THRESHOLD_MIN)
 
 

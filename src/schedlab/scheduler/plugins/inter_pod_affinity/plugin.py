@@ -52,7 +52,8 @@ class InterPodAffinity:
 
     def __init__(self, args: InterPodAffinityArgs, handle: Handle) -> None:
         self._handle = handle
-        self._hard_affinity_weight = args.hard_pod_affinity_weight or 0
+        assert args.hard_pod_affinity_weight is not None
+        self._hard_affinity_weight = args.hard_pod_affinity_weight
         self._ignores_preferred_terms_of_others = args.ignore_preferred_terms_of_existing_pods
         self._namespaces = handle.listers.lister("namespaces")
         # From the start, when there are few pods, lest the first cycle takes long.

@@ -29,8 +29,8 @@ DEFAULT_RESOURCES: Final = ((CPU, 1), (MEMORY, 1))
 
 
 def weighted_resources(specs: Iterable[ResourceSpec]) -> tuple[tuple[str, int], ...]:
-    """Return (name, weight) of the resources to score; by default cpu and memory, and a weight of 1."""
-    return tuple((spec.name, spec.weight or 1) for spec in specs) or DEFAULT_RESOURCES
+    """Return (name, weight) of the resources to score; by default cpu and memory."""
+    return tuple((spec.name, spec.weight) for spec in specs) or DEFAULT_RESOURCES
 
 
 def is_plain(pod: Pod) -> bool:

@@ -49,6 +49,6 @@ class PendingRequests:
     def sign(self, pod: PodInfo) -> tuple[Sequence[tuple[str, Any]] | None, Status | None]:
         """Return the pod's requests as a signature; pods that ask for devices have none."""
         requests = self.of(pod)
-        if any(name not in NATIVE and self.is_for_devices(name) for name, _ in requests):
+        if any(self.is_for_devices(name) for name, _ in requests):
             return None, unschedulable(REASON_NOT_SIGNED)
         return ((signers.RESOURCES, requests),), None

@@ -27,7 +27,7 @@ PLAIN = make_pod("p", WEB)
 
 
 def hint(resource: EventResource, pod: PodInfo, old: Any, new: Any) -> QueueingHint:
-    plugin = InterPodAffinity(InterPodAffinityArgs(), LittleCluster().handle)
+    plugin = InterPodAffinity(InterPodAffinityArgs(hard_pod_affinity_weight=1), LittleCluster().handle)
     [registered] = [each for each in plugin.events_to_register() if each.event.resource is resource]
     assert registered.hint is not None
     return registered.hint(pod, old, new)
@@ -103,7 +103,7 @@ def test_node_events(pod: PodInfo, old: Node | None, new: Node, expected: Queuei
 
 def test_registered_events() -> None:
     """Pods and nodes are listened to, with the parts that can matter."""
-    plugin = InterPodAffinity(InterPodAffinityArgs(), LittleCluster().handle)
+    plugin = InterPodAffinity(InterPodAffinityArgs(hard_pod_affinity_weight=1), LittleCluster().handle)
     pods, nodes = (each.event.action for each in plugin.events_to_register())
 
     assert pods == ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_POD_LABEL

@@ -227,3 +227,29 @@ def test_wrong_arguments_are_refused_in_upstreams_words() -> None:
         PluginBench(ENTRY, args=args)
     with pytest.raises(ValueError, match=r"^scoringStrategy: Required value"):
         PluginBench(ENTRY, args=NodeResourcesFitArgs())
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "hint"),
+    [
+        ({"cpu": "1", GPU: "1"}, {"cpu": "1"}, "queue"),
+        ({"memory": "2Gi"}, {"memory": "1Gi"}, "skip"),
+    ],
+)
+def test_pod_that_gives_a_resource_up_helps_who_waits_for_it(
+    before: dict[str, str], after: dict[str, str], hint: str
+) -> None:
+    """What neither of the two states asks for is freed by neither."""
+    old, new = (make_pod("other").node("n").req(amounts) for amounts in (before, after))
+    action = ActionType.UPDATE_POD_SCALE_DOWN
+
+    assert PluginBench(ENTRY).hint(EventResource.POD, action, POD.req({GPU: "1"}), old.view(), new.view()) == hint
+
+
+def test_node_with_a_single_device_of_its_own_is_judged_by_it() -> None:
+    """A device class stands in only where the node offers nothing at all."""
+    one = make_node("one").capacity({GPU: "1"}, pods="5")
+
+    assert PluginBench(ENTRY, one, device_classes=DeviceClasses(GPU)).filter(POD.req({GPU: "2"})) == {
+        "one": f"Insufficient {GPU}!"
+    }

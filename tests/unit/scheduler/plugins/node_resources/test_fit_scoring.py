@@ -103,3 +103,11 @@ def test_resource_that_scores_nothing_is_left_out_of_the_mean() -> None:
 
     assert scores(args, POD, EMPTY) == [6]
     assert scores(args, make_pod().req(cpu="4", memory="1Gi"), EMPTY) == [100]
+
+
+def test_a_resource_that_scores_one_counts() -> None:
+    """Only what scores nothing is left out of the mean: (1 + 50) / 2 is not 50."""
+    args = strategy("RequestedToCapacityRatio", shape=[(0, 0), (100, 10)])
+    node = make_node("n").capacity(cpu="100", memory="4Gi", pods="10")
+
+    assert scores(args, make_pod().req(cpu="1", memory="2Gi"), node) == [26]
