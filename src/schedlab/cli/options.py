@@ -109,6 +109,11 @@ INSECURE: Final = (
     "administrator of this cluster. Pages of other sites and other machines are still kept out."
 )
 
+StaticPodsOption: TypeAlias = Annotated[
+    Path | None,
+    Parameter(help="Folder of manifests, as /etc/kubernetes/manifests: the node control-plane runs their pods."),
+]
+
 StagesOption: TypeAlias = Annotated[
     tuple[str, ...],
     Parameter(
@@ -172,6 +177,13 @@ def refuse_negative(number: int, option: str, what: str) -> None:
 def read_list(text: str) -> tuple[str, ...]:
     """Return the parts of a list with commas between them."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def read_folder(path: Path | None, option: str) -> Path | None:
+    """Return a folder that is there; raises SchedlabError."""
+    if path is not None and not path.is_dir():
+        raise SchedlabError(f"{path} is no folder", location=option, hint="make it first")
+    return path
 
 
 def read_seconds(text: str, option: str) -> int:

@@ -148,6 +148,7 @@ async def _run(settings: InstanceSettings, access: Access, home: Home, secure: s
     with bound_socket(0, "--port") as bound:
         host, port = bound.getsockname()
         instance = alone.instance
+        assert instance.explainer is not None, "it has a log of its own"
         simulator = Simulator(log=instance.decisions, explainer=instance.explainer, status=alone.status)
         app = SimulatorApp(simulator, home.token())
         try:

@@ -90,6 +90,10 @@ class LeaderElector:
         elif self.state == "standby":
             self._become("released")
 
+    def stop(self) -> None:
+        """Do nothing more, as when the process dies: the lease runs out by itself."""
+        self._cancel()
+
     # --- The part ---
 
     def ready(self) -> bool:

@@ -13,16 +13,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final
 
 from schedlab.api.object import WatchEvent
+from schedlab.apiserver.authorization import Authorizer
 from schedlab.client.effects import Part
 from schedlab.client.informers import Informers, Unheard
+from schedlab.client.node_servers import LogSource
 from schedlab.cluster.api import API, APISettings
 from schedlab.cluster.driver import Caller
 from schedlab.cluster.past import fork_store
+from schedlab.cluster.scheduler_pods.program import Surroundings as ProgramSurroundings
+from schedlab.cluster.scheduler_pods.programs import SchedulerLogs, SchedulerPrograms
 from schedlab.cluster.schedulers import Surroundings, make_scheduler
 from schedlab.cluster.stage_loading import apply_stages, install
+from schedlab.cluster.static_pods import StaticPods
 from schedlab.cluster.usage import install_usages, usage_parts
 from schedlab.controllers.framework.controller import ControllerContext
 from schedlab.controllers.node_lifecycle.controller import NodeLifecycleController
@@ -62,7 +68,8 @@ class ClusterSettings(APISettings):
     start. schedules: whether its own scheduler does anything, counts: whether it keeps metrics. plugins: plugins that do not come with the scheduler (`plugin_class.entry_of` makes an entry of a class); profiles of
     scheduler_config have to enable them, without one they are enabled at all their extension points. hooks: what goes
     around plugins, by their names (`framework.hooks.factory_of` makes a factory of a class). stages: KWOK's Stages that
-    are there from the start (`stage_loading.load_stages` reads them). controllers: which
+    are there from the start (`stage_loading.load_stages` reads them). static_pods: folder of manifests that the node
+    `control-plane` runs. controllers: which
     run, as kube-controller-manager's --controllers says it: "*" are all, a name one, "-name" all but that one.
     kubelets: whether nodes register and pods get to run. image_bandwidth: how many
     bytes of images each node pulls per second; 0 is at once.
@@ -78,6 +85,7 @@ class ClusterSettings(APISettings):
     plugins: tuple[PluginEntry, ...] = ()
     hooks: Mapping[str, HooksFactory] = field(default_factory=dict)
     stages: tuple[Mapping[str, Any], ...] = ()
+    static_pods: Path | None = None
     controllers: tuple[str, ...] = ("*",)
     kubelets: bool = True
     image_bandwidth: int = 0
@@ -131,7 +139,7 @@ class Cluster(API):
             follow=self._follow,
         )
         self.kubelet.attach(self.stages)
-        self.logs = SimulatedLogs(self.kubelet.runs, self.kubelet.node_address)
+        self.logs: LogSource = SimulatedLogs(self.kubelet.runs, self.kubelet.node_address)
         self.node_servers = NodeServers(
             self.kubelet,
             self.informers.lister("nodes"),
@@ -193,6 +201,22 @@ class Cluster(API):
         self.engine.add(made, self.client("kube-scheduler"))
         self._listen()
 
+    def run_scheduler_pods(self, authorizer: Authorizer) -> None:
+        """Let pods that run kube-scheduler schedule, with the rights that their accounts have."""
+        around = ProgramSurroundings(
+            registry=self.registry,
+            engine=self.engine,
+            clock=self.clock,
+            random=self._random.split("scheduler-pods"),
+            features=self.settings.feature_gates,
+            authorizer=authorizer,
+            decisions=self.log,
+        )
+        programs = SchedulerPrograms(around)
+        self.kubelet.attach(programs=programs)
+        self.explainer.others = programs.scheduler_names
+        self.logs = SchedulerLogs(programs, self.logs)
+
     @contextmanager
     def without_controllers(self) -> Iterator[None]:
         """Let no controller act while objects come whose owners and dependents are not all there yet."""
@@ -216,6 +240,8 @@ class Cluster(API):
         for number in range(self.settings.nodes):
             if self.store.get("nodes", NODE_NAME.format(number)) is None:
                 self.registry.create("nodes", self.registry.decode("nodes", new_node(number)))
+        if self.settings.static_pods is not None:
+            StaticPods(self.settings.static_pods, self.registry, self.clock).start()
         super().start()
 
     def on_change(self, wake: Callable[[], None]) -> None:

@@ -102,23 +102,32 @@ class Process:
 class SchedulerInstance:
     """A scheduler on an engine; raises ConfigError, SchedlabError for a configuration that cannot be used.
 
+    decisions: where its attempts are recorded; without one it has a log of its own, and an explainer of that.
     `warnings` are lines that the user should see.
     """
 
-    def __init__(self, settings: InstanceSettings, client: MirroringClient, engine: Engine, process: Process) -> None:
+    def __init__(
+        self,
+        settings: InstanceSettings,
+        client: MirroringClient,
+        engine: Engine,
+        process: Process,
+        decisions: DecisionLog | None = None,
+    ) -> None:
         config = settings.configuration()
         self._client, self._engine, self._process = client, engine, process
         self.lines = SchedulerLog(process.clock, process.write, verbosity=settings.verbosity, pid=process.pid)
-        self.decisions = DecisionLog()
+        self.decisions = DecisionLog() if decisions is None else decisions
         self.metrics = SchedulerMetrics(settings.feature_gates) if settings.counts else None
         self.informers = Informers(client)
         #: Whether it schedules: everything is known and it leads, if there is an election.
         self.is_active = False
         self.is_synced = False
+        self._is_retiring = False
         client.on_error = self._lacking
         client.on_synced = self._synced
         self.scheduler, self.warnings = self._new_scheduler(config, settings)
-        self.explainer = Explainer(self.decisions, self.scheduler)
+        self.explainer = Explainer(self.decisions, self.scheduler) if decisions is None else None
         self.elector = self._new_elector(config)
         self._gate = Gate(self.scheduler, lambda: self.is_active)
         engine.add(self._gate, client)
@@ -189,11 +198,27 @@ class SchedulerInstance:
         if self.elector is not None:
             self.elector.release()
 
+    def retire(self) -> None:
+        """Schedule no more, give the lease back, and be gone."""
+        self.is_active = False
+        self.informers.stop()
+        self.scheduler.queue.stop()
+        self._engine.remove(self._gate)
+        if self.elector is None:
+            return
+        self._is_retiring = True
+        was_leading = self.elector.state == "leading"
+        self.elector.release()
+        if not was_leading:
+            self._engine.remove(self.elector)
+
     def kill(self) -> None:
         """Stop at once, as a process that dies: what it asked for and nobody has carried out yet is lost."""
         self.is_active = False
         self._engine.remove(self._gate)
+        self.scheduler.queue.stop()
         if self.elector is not None:
+            self.elector.stop()
             self._engine.remove(self.elector)
         self.informers.stop()
 
@@ -222,6 +247,9 @@ class SchedulerInstance:
             self.is_active = False
             self.lines.line("E", "server.go:311", "Leaderelection lost")
             self._process.ended(LEASE_LOST)
+        elif state == "released" and self._is_retiring:
+            assert self.elector is not None
+            self._engine.remove(self.elector)
         elif state == "released":
             self._process.ended(0)
 

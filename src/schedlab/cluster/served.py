@@ -24,10 +24,12 @@ from schedlab.apimachinery.time import format_time
 from schedlab.apiserver.app import APIServer, Settings
 from schedlab.apiserver.audit import AuditLog
 from schedlab.apiserver.authentication import ANONYMOUS_USER, UNSECURED_USER, Authenticator, UserInfo
+from schedlab.apiserver.authorization import MastersFirst
 from schedlab.apiserver.certificates import ensure_certificates, ensure_signing_key
 from schedlab.apiserver.durability import settle
 from schedlab.apiserver.kubeconfig import write_kubeconfig
 from schedlab.apiserver.policy.bootstrap import bootstrap_access
+from schedlab.apiserver.rbac import Access, RBACAuthorizer
 from schedlab.apiserver.server import Application, RunningServer
 from schedlab.client.node_servers import LogSource, NodeServer
 from schedlab.client.resource_metrics import ResourceMetrics
@@ -96,6 +98,7 @@ class ServedAPI:
         self.url = f"http://{address}" if self._insecure else f"https://{address}"
         self.token = home.token()
         bootstrap_access(self.api.registry)
+        self._run_programs()
         self.server = APIServer(
             self.api.registry,
             self._clock,
@@ -123,6 +126,9 @@ class ServedAPI:
     def _metrics(self) -> ResourceMetrics | None:
         """Return who knows what pods and nodes use."""
         return None
+
+    def _run_programs(self) -> None:
+        """Let containers run what really works."""
 
     def _logs(self) -> LogSource | None:
         """Return who knows what containers have written."""
@@ -230,6 +236,9 @@ class ServedCluster(ServedAPI):
         authority = self._authority.read_text(encoding="utf-8")
         self.cluster = Cluster(self._clock, entropy(), settings, self._caller, root_ca=authority, backend=self._backend)
         return self.cluster
+
+    def _run_programs(self) -> None:
+        self.cluster.run_scheduler_pods(MastersFirst(RBACAuthorizer(Access(self.cluster.registry))))
 
     def _logs(self) -> LogSource | None:
         return self.cluster.logs

@@ -5,6 +5,7 @@ One Explainer serves the REST API, the command line behind it, and Python progra
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from schedlab.decisions.explain import PodQuestion, explain
@@ -25,6 +26,8 @@ class Explainer:
     def __init__(self, log: DecisionLog, scheduler: Scheduler) -> None:
         """Begin a journal of the scheduler's node table, which tells moments apart."""
         self._log = log
+        #: Names of schedulers that run beside this one.
+        self.others: Callable[[], Sequence[str]] = tuple
         self._begin(scheduler)
 
     def _begin(self, scheduler: Scheduler) -> None:
@@ -59,7 +62,7 @@ class Explainer:
     def untried(self, namespace: str, name: str) -> str:
         """Say why no attempt to schedule the pod is recorded."""
         key = f"{namespace}/{name}"
-        text = why_untried(key, self._pods.get(name, namespace), tuple(self._scheduler.profiles))
+        text = why_untried(key, self._pods.get(name, namespace), (*self._scheduler.profiles, *self.others()))
         held = waiting(self._scheduler.queue, key, self._scheduler.clock.now_ns())
         if held is not None and held["place"] == "gated" and "gate" not in text:
             text += f"; {held['gatedBy']} keeps it out of the queue"

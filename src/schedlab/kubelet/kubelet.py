@@ -28,6 +28,7 @@ from schedlab.kernel.randomness import RandomSource, SeededRandom
 from schedlab.kubelet import status
 from schedlab.kubelet.addresses import NodeNumbers, node_address, pod_cidr
 from schedlab.kubelet.heartbeats import LEASE_NAMESPACE, new_lease
+from schedlab.kubelet.life.program import Programs
 from schedlab.kubelet.pod_workers import FINISHED, MANAGER, Observer, PodWorkers, Stages
 from schedlab.kubelet.simulated_node import SimulatedNode, failed_since_ns
 
@@ -83,8 +84,11 @@ class Kubelet:
         informers.on_change("nodes", self._on_node)
         informers.on_change("pods", self._on_pod)
 
-    def attach(self, stages: Stages | None = None, observer: Observer | None = None) -> None:
-        """Let Stages go before what happens here by itself, and let somebody hear of it."""
+    def attach(
+        self, stages: Stages | None = None, observer: Observer | None = None, programs: Programs | None = None
+    ) -> None:
+        """Let Stages go before what happens here by itself, let somebody hear of it, let programs really run."""
+        self._workers.programs = programs or self._workers.programs
         self._workers.stages = self._workers.stages if stages is None else stages
         self._workers.observer = observer or self._workers.observer
 

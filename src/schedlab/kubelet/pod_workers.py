@@ -27,6 +27,7 @@ from schedlab.kubelet.admission import admit
 from schedlab.kubelet.life.container_life import Note
 from schedlab.kubelet.life.plan import has_plan
 from schedlab.kubelet.life.pod_life import DEADLINE_MESSAGE, DEADLINE_REASON, PodLife
+from schedlab.kubelet.life.program import NoPrograms, Program, Programs
 from schedlab.kubelet.simulated_node import SimulatedNode
 
 MANAGER: Final = {"fieldManager": "kubelet"}
@@ -94,6 +95,7 @@ class PodWorkers:
         self._later = later
         self.stages: Stages = NoStages()
         self.observer: Observer | None = None
+        self.programs: Programs = NoPrograms()
         # Running pods that will end by themselves, by uid, and when and why.
         self._ends: dict[str, int] = {}
         self._lives: dict[str, PodLife] = {}
@@ -108,7 +110,8 @@ class PodWorkers:
         """Forget a pod that ended or was deleted; yields the pods that may now have what they waited for."""
         uid = pod.metadata.uid
         self._ends.pop(uid, None)
-        self._lives.pop(uid, None)
+        if self._lives.pop(uid, None) is not None:
+            self.programs.gone(uid)
         if node is not None:
             node.account.release(uid)
             node.pod_addresses.release(uid)
@@ -124,7 +127,11 @@ class PodWorkers:
             return False
         if pod.status.phase != "Running" or not pod.status.pod_ip:
             return False
-        if has_plan(meta.annotations) or 0 < pod.status.observed_generation < meta.generation:
+        if (
+            has_plan(meta.annotations)
+            or self.programs.holds(pod)
+            or 0 < pod.status.observed_generation < meta.generation
+        ):
             return False
         if self._retry and (meta.namespace, meta.name) in self._retry:
             return False
@@ -201,6 +208,7 @@ class PodWorkers:
         return (
             uid in self._lives
             or has_plan(pod.metadata.annotations)
+            or self.programs.holds(pod)
             or (state.images.bandwidth > 0 and not pod.status.pod_ip)
         )
 
@@ -209,7 +217,9 @@ class PodWorkers:
         uid, now_ns = stored.uid, self._clock.now_ns()
         life = self._lives.get(uid)
         if life is None:
-            life = self._lives[uid] = PodLife(stored.raw, state.images, self._random, now_ns)
+            life = self._lives[uid] = PodLife(
+                stored.raw, state.images, self._random, now_ns, lambda container: self._program(stored, container)
+            )
         else:
             life.change(stored.raw, now_ns)
         life.advance(now_ns)
@@ -231,6 +241,11 @@ class PodWorkers:
             images = {"status": {"images": state.images.as_status()}}
             writes.append(Write("patch", "nodes", "", state.name, images, subresource="status", options=MANAGER))
         return writes
+
+    def _program(self, stored: StoredObject, container: Mapping[str, Any]) -> Program | None:
+        """Return what really runs in a container; the pod is looked at whenever its state turns."""
+        namespace, name = stored.namespace, stored.name
+        return self.programs.of(stored, container, lambda: self._later(namespace, name, self._clock.now_ns()))
 
     def _end(self, stored: StoredObject, state: SimulatedNode) -> Sequence[Write]:
         """End a pod of the quick life: of a Job, or past its deadline."""

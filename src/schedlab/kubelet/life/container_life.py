@@ -23,6 +23,7 @@ from schedlab.kernel.randomness import RandomSource
 from schedlab.kubelet.life.distribution import NEVER_NS
 from schedlab.kubelet.life.images import NodeImages
 from schedlab.kubelet.life.plan import ContainerPlan
+from schedlab.kubelet.life.program import Program
 
 BACKOFF_NS: Final = 10 * SECOND_NS
 BACKOFF_NS_MAX: Final = 300 * SECOND_NS
@@ -55,6 +56,8 @@ class ContainerLife:
     pod: str
     restart_policy: str
     random: RandomSource
+    #: What really runs in it, if anything does.
+    program: Program | None = None
     step: Step = "waiting"
     reason: str = ""
     message: str = ""
@@ -86,12 +89,21 @@ class ContainerLife:
     def next_ns(self) -> int | None:
         """Return when something happens to it by itself."""
         times = [time for time in (self.due_ns, *self.turns.values()) if time is not None and time < NEVER_NS]
+        if self._has_exited:
+            assert self.program is not None, "it has exited"
+            times.append(self.program.exited_ns)
         return min(times, default=None)
+
+    @property
+    def _has_exited(self) -> bool:
+        return self.step == "running" and self.program is not None and self.program.exit_code is not None
 
     # --- images ------------------------------------------------------------------------------------------------------
 
     def begin(self, now_ns: int, images: NodeImages) -> list[Note]:
         """Get the image, and run at once if it is there."""
+        if self.program is not None and self.program.missing:
+            return self._wait_for_volume(now_ns, self.program.missing)
         image = str(self.spec.get("image") or "")
         self.image = image
         policy = self.spec.get("imagePullPolicy") or "IfNotPresent"
@@ -104,6 +116,13 @@ class ContainerLife:
         self._wait("pulling", "PodInitializing" if self.kind != "main" else "ContainerCreating", "")
         self.due_ns = now_ns if fails else images.pull(image, size, now_ns)
         return [self._note("Normal", "Pulling", f"Pulling image {quote(image)}")]
+
+    def _wait_for_volume(self, now_ns: int, missing: str) -> list[Note]:
+        """Look again later whether what is to be mounted is there."""
+        self.backoff_ns = min(max(2 * self.backoff_ns, SECOND_NS), 122 * SECOND_NS)
+        self._wait("backoff", "ContainerCreating", "")
+        self.due_ns = now_ns + self.backoff_ns
+        return [Note("Warning", "FailedMount", missing)]
 
     def _use_present(self, now_ns: int, image: str, *, present: bool) -> list[Note]:
         if present:
@@ -153,6 +172,8 @@ class ContainerLife:
         self.is_started = self.is_ready = False
         self.turns = self._plan_turns(now_ns)
         self.due_ns = now_ns + self._drawn("run-time", 0 if self.kind == "init" else NEVER_NS)
+        if self.program is not None:
+            self.program.start(now_ns)
         notes = [
             self._note("Normal", "Created", "Container created"),
             self._note("Normal", "Started", "Container started"),
@@ -165,11 +186,21 @@ class ContainerLife:
         turns = {"started": started_ns}
         if self.kind != "init":
             turns["ready"] = ready_ns
+        failing = self._failing_probe("livenessProbe")
+        if failing:
+            probe = self.spec["livenessProbe"]
+            patience_s = int(probe.get("failureThreshold") or 3) * int(probe.get("periodSeconds") or 10)
+            turns["unhealthy"] = started_ns + self._initial_delay_ns("livenessProbe") + patience_s * SECOND_NS
         if "unready-after" in self.plan.durations:
             turns["unready"] = ready_ns + self._drawn("unready-after", 0)
         if "liveness-fails-after" in self.plan.durations:
             turns["unhealthy"] = started_ns + self._drawn("liveness-fails-after", 0)
         return turns
+
+    def _failing_probe(self, probe: str) -> str:
+        """Return what is wrong with the answer of a program to a probe."""
+        handler = self.spec.get(probe)
+        return self.program.probe(handler) if self.program is not None and handler else ""
 
     def _initial_delay_ns(self, probe: str) -> int:
         return int((self.spec.get(probe) or {}).get("initialDelaySeconds") or 0) * SECOND_NS
@@ -187,12 +218,18 @@ class ContainerLife:
             if turn == "started":
                 self.is_started = True
             elif turn == "ready":
-                self.is_ready = True
+                failing = self._failing_probe("readinessProbe")
+                self.is_ready = not failing
+                if failing:
+                    notes.append(self._note("Warning", "Unhealthy", f"Readiness probe failed: {failing}"))
+                    period_s = int((self.spec.get("readinessProbe") or {}).get("periodSeconds") or 10)
+                    self.turns["ready"] = now_ns + period_s * SECOND_NS
             elif turn == "unready":
                 self.is_ready = False
                 notes.append(self._note("Warning", "Unhealthy", "Readiness probe failed: simulated"))
             else:
-                notes.append(self._note("Warning", "Unhealthy", "Liveness probe failed: simulated"))
+                failing = self._failing_probe("livenessProbe") or "simulated"
+                notes.append(self._note("Warning", "Unhealthy", f"Liveness probe failed: {failing}"))
                 notes += self.kill(now_ns, f"Container {self.name} failed liveness probe, will be restarted")
         return notes
 
@@ -210,6 +247,8 @@ class ContainerLife:
             self.step = "ended"
 
     def _end_run(self, now_ns: int, exit_code: int) -> None:
+        if self.program is not None:
+            self.program.stop()
         self.is_started = self.is_ready = False
         self.turns, self.due_ns = {}, None
         self.runs += 1
@@ -251,6 +290,10 @@ class ContainerLife:
     def advance(self, now_ns: int, images: NodeImages) -> list[Note]:
         """Do what is due."""
         notes = self._turn_due(now_ns) if self.step == "running" else []
+        if self._has_exited:
+            assert self.program is not None, "it has exited"
+            self._end_run(now_ns, self.program.exit_code or 0)
+            return [*notes, *self._decide(now_ns)]
         if self.due_ns is None or self.due_ns > now_ns:
             return notes
         if self.step == "pulling":

@@ -9,7 +9,7 @@ Differs: containers start in no time once their images are there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from schedlab.apimachinery.time import format_time, parse_time
@@ -19,6 +19,7 @@ from schedlab.kubelet.life.container_life import KILLED, STOPPED, ContainerLife,
 from schedlab.kubelet.life.images import NodeImages
 from schedlab.kubelet.life.plan import ContainerPlan, PodPlan, read_plan
 from schedlab.kubelet.life.pod_status import phase_of, status_of
+from schedlab.kubelet.life.program import Program
 
 DEADLINE_REASON: Final = "DeadlineExceeded"
 DEADLINE_MESSAGE: Final = "Pod was active on the node longer than the specified deadline"
@@ -27,7 +28,14 @@ DEADLINE_MESSAGE: Final = "Pod was active on the node longer than the specified 
 class PodLife:
     """A pod that lives; `advance` plays what is due, `next_ns` says when to come again."""
 
-    def __init__(self, pod: Mapping[str, Any], images: NodeImages, random: RandomSource, now_ns: int) -> None:
+    def __init__(
+        self,
+        pod: Mapping[str, Any],
+        images: NodeImages,
+        random: RandomSource,
+        now_ns: int,
+        program_of: Callable[[Mapping[str, Any]], Program | None] = lambda _: None,
+    ) -> None:
         meta, spec = pod["metadata"], pod["spec"]
         self.plan: PodPlan = read_plan(pod)
         self._images = images
@@ -36,7 +44,8 @@ class PodLife:
 
         def life(container: Mapping[str, Any], kind: Any) -> ContainerLife:
             plan = self.plan.containers.get(container["name"], ContainerPlan())
-            return ContainerLife(container, kind, plan, self._pod_text, policy, random)
+            program = program_of(container)
+            return ContainerLife(container, kind, plan, self._pod_text, policy, random, program)
 
         self.init = [
             life(each, "sidecar" if each.get("restartPolicy") == "Always" else "init")
