@@ -32,6 +32,7 @@ app.command("schedlab.cli.explain:explain", name="explain")
 app.command("schedlab.cli.what_if:what_if", name="what-if")
 app.command("schedlab.cli.pending:pending", name="pending")
 app.command("schedlab.cli.why_not_full:why_not_full", name="why-not-full")
+app.command("schedlab.cli.decisions:decisions", name="decisions")
 app.command("schedlab.cli.env:env", name="env")
 app.command("schedlab.cli.bench:bench", name="bench")
 

@@ -38,6 +38,22 @@ def status(
     return 0
 
 
+def _limits(decisions: Mapping[str, Any]) -> str:
+    """Say how full the log's memory is, and what it has forgotten."""
+    text = f", {decisions['bytes'] / _MIB:.0f} of {decisions['bytesMax'] / _MIB:.0f} MiB"
+    if decisions["ageMaxSeconds"]:
+        text += f", at most {decisions['ageMaxSeconds']} s old"
+    return text + (f"; {decisions['forgottenPods']} pods forgotten" if decisions["forgottenPods"] else "")
+
+
+def _kept(archive: Mapping[str, Any]) -> str:
+    """Say the same of the log's file."""
+    text = f"{archive['attempts']} attempts, {archive['bytes'] / _MIB:.0f} of {archive['bytesMax'] / _MIB:.0f} MiB"
+    if archive["forgottenAttempts"]:
+        text += f"; {archive['forgottenAttempts']} forgotten"
+    return text + (f"; {archive['lostAttempts']} LOST: {archive['error']}" if archive["lostAttempts"] else "")
+
+
 def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
     yield f"cluster          {facts['name']}, process {facts['pid']}"
     yield f"Kubernetes API   {facts['apiserver']}"
@@ -51,7 +67,10 @@ def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
     etcd = ", ".join(facts["etcdServers"] or ())
     yield f"kept in          {facts['dataDir'] or (etcd and f'etcd, {etcd}') or 'memory only'}"
     yield f"memory           {facts['memoryBytes'] / _MIB:.0f} MiB"
-    yield f"decisions        {decisions['attempts']} attempts of {decisions['pods']} pods"
+    yield f"decisions        {decisions['attempts']} attempts of {decisions['pods']} pods{_limits(decisions)}"
+    archive = decisions.get("archive")
+    if archive is not None:
+        yield f"decisions kept   {_kept(archive)}"
     yield f"objects          {sum(objects.values())} at revision {facts['revision']}"
     width = max(map(len, objects), default=0)
     for resource, count in objects.items():

@@ -15,6 +15,7 @@ from cyclopts import Parameter
 
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.apimachinery.yaml import YAMLError, load_document
+from schedlab.cli.decisions_options import DECISIONS_DEFAULTS, DecisionsOptions
 from schedlab.cli.options import (
     API_SERVER_DEFAULTS,
     NO_PLUGINS,
@@ -68,6 +69,7 @@ def up(
         str, Parameter(help="How often revisions are forgotten that were old one interval ago; 0 is never.")
     ] = "5m",
     history: Annotated[int, Parameter(help="Revisions of which the past can be rebuilt, compacted or not.")] = 20_000,
+    decisions: DecisionsOptions = DECISIONS_DEFAULTS,
     serving: APIServerOptions = API_SERVER_DEFAULTS,
     port: Annotated[int, Parameter(help="Port of the simulator's REST API and start page.")] = 1212,
     apiserver_port: Annotated[int, Parameter(help="Port of the Kubernetes API.")] = 3131,
@@ -95,6 +97,8 @@ def up(
         compaction_interval_s=read_seconds(compaction_interval, "--compaction-interval"),
         history=history,
         admission=serving.admission(),
+        decisions_bytes=decisions.read_bytes(),
+        decisions_age_s=decisions.read_age_s(),
     )
     run_cluster(settings, Home.of(name), Ports(apiserver_port, port, secure_port), serving.serving(storage.read()))
     return 0

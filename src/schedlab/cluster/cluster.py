@@ -35,10 +35,11 @@ from schedlab.controllers.node_lifecycle.controller import NodeLifecycleControll
 from schedlab.controllers.registry import CONTROLLERS, DRIVERS, is_enabled
 from schedlab.controllers.serviceaccount import new_default_account
 from schedlab.decisions.annotations import AnnotationMode, Projection
+from schedlab.decisions.archive import Archive
 from schedlab.decisions.explainer import Explainer
-from schedlab.decisions.log import DecisionLog
+from schedlab.decisions.log import DEFAULT_BYTES_MAX, DecisionLog
 from schedlab.decisions.projector import AnnotationProjector
-from schedlab.kernel.clock import Clock
+from schedlab.kernel.clock import SECOND_NS, Clock
 from schedlab.kernel.randomness import RandomSource
 from schedlab.kubelet.heartbeats import Heartbeats
 from schedlab.kubelet.kubelet import Kubelet
@@ -73,6 +74,8 @@ class ClusterSettings(APISettings):
     run, as kube-controller-manager's --controllers says it: "*" are all, a name one, "-name" all but that one.
     kubelets: whether nodes register and pods get to run. image_bandwidth: how many
     bytes of images each node pulls per second; 0 is at once.
+    decisions_bytes, decisions_age_s: how much of the decision log
+    memory (and its file) may hold, and how old it may get; 0 seconds is for ever.
     """
 
     scheduler_config: Mapping[str, Any] | None = None
@@ -89,6 +92,8 @@ class ClusterSettings(APISettings):
     controllers: tuple[str, ...] = ("*",)
     kubelets: bool = True
     image_bandwidth: int = 0
+    decisions_bytes: int = DEFAULT_BYTES_MAX
+    decisions_age_s: int = 0
 
 
 class Cluster(API):
@@ -105,6 +110,7 @@ class Cluster(API):
         backend: Backend | None = None,
         original: Cluster | None = None,
         revision: int | None = None,
+        archive: Archive | None = None,
     ) -> None:
         """Wire the parts; a fork goes on where its `original` stands, or begins anew at a kept revision of it."""
         store = None if original is None else fork_store(original.store, revision)
@@ -120,7 +126,7 @@ class Cluster(API):
         apply_stages(self.registry, settings.stages)
         self.informers = Informers(self.client("schedlab-informers"))
         self._wake: Callable[[], None] | None = None
-        self.log = DecisionLog(newest_revision=lambda: self.registry.revision)
+        self.log = self._new_log(settings, archive)
         self.warnings: Sequence[str] = ()
         self.scheduler_metrics = SchedulerMetrics(settings.feature_gates) if settings.counts else None
         #: Whether the scheduler has been told of everything by the one that it goes on from.
@@ -151,6 +157,10 @@ class Cluster(API):
         self.registry.overlay("leases.coordination.k8s.io", Overlay(heartbeats.lease))
         self.registry.overlay("nodes", Overlay(heartbeats.node))
         self._add_parts(random.split("controllers"), root_ca)
+
+    def _new_log(self, settings: ClusterSettings, archive: Archive | None) -> DecisionLog:
+        age_ns = settings.decisions_age_s * SECOND_NS
+        return DecisionLog(settings.decisions_bytes, lambda: self.registry.revision, age_max_ns=age_ns, archive=archive)
 
     def _new_scheduler(
         self,

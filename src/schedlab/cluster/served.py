@@ -36,6 +36,7 @@ from schedlab.client.resource_metrics import ResourceMetrics
 from schedlab.cluster.api import API, APISettings
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.cross_origin import CrossOrigin
+from schedlab.cluster.decision_file import DecisionFile
 from schedlab.cluster.home import Home
 from schedlab.cluster.http_caller import HTTPCaller
 from schedlab.cluster.live import LiveDriver
@@ -44,6 +45,7 @@ from schedlab.cluster.scheduler_access import OwnAccess
 from schedlab.cluster.scheduler_server import SchedulerServer, checks_of
 from schedlab.cluster.storage import Storage
 from schedlab.cluster.wall_clock import WallClock, entropy
+from schedlab.kernel.clock import SECOND_NS
 from schedlab.kernel.errors import SchedlabError
 
 ADMINISTRATOR: Final = UserInfo("admin", "admin-uid", ("system:masters",))
@@ -229,12 +231,25 @@ class ServedCluster(ServedAPI):
         bound: socket.socket,
         serving: Serving | None = None,
     ) -> None:
+        self._decision_file: DecisionFile | None = None
         super().__init__(settings, home, bound, serving)
 
     def _make(self, settings: APISettings) -> API:
         assert isinstance(settings, ClusterSettings)
         authority = self._authority.read_text(encoding="utf-8")
-        self.cluster = Cluster(self._clock, entropy(), settings, self._caller, root_ca=authority, backend=self._backend)
+        folder = self._storage.data_dir
+        if folder is not None:
+            age_ns = settings.decisions_age_s * SECOND_NS
+            self._decision_file = DecisionFile(folder, bytes_max=settings.decisions_bytes, age_max_ns=age_ns)
+        self.cluster = Cluster(
+            self._clock,
+            entropy(),
+            settings,
+            self._caller,
+            root_ca=authority,
+            backend=self._backend,
+            archive=self._decision_file,
+        )
         return self.cluster
 
     def _run_programs(self) -> None:
@@ -245,6 +260,12 @@ class ServedCluster(ServedAPI):
 
     def _node_servers(self) -> NodeServer | None:
         return self.cluster.node_servers
+
+    async def stop(self) -> None:
+        """See ServedAPI; the decision log is kept last."""
+        await super().stop()
+        if self._decision_file is not None:
+            self._decision_file.close()
 
     def _metrics(self) -> ResourceMetrics:
         return self.cluster.metrics
@@ -266,7 +287,7 @@ class ServedCluster(ServedAPI):
             "startedAt": format_time(self._started_ns),
             "revision": store.revision,
             "objects": {resource: store.count(resource) for resource in store.resources()},
-            "decisions": {"attempts": sum(len(story.attempts) for story in log.stories()), "pods": len(log)},
+            "decisions": log.status(),
             "memoryBytes": memory_bytes(),
             "dataDir": None if data_dir is None else str(data_dir.absolute()),
             "etcdServers": None if etcd is None else list(etcd.servers),

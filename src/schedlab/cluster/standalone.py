@@ -107,7 +107,7 @@ class StandaloneScheduler:
             "startedAt": format_time(self._started_ns),
             "scheduling": self.instance.is_active,
             "lacking": list(self._client.lacking()),
-            "decisions": {"attempts": sum(len(story.attempts) for story in log.stories()), "pods": len(log)},
+            "decisions": log.status(),
             "memoryBytes": memory_bytes(),
         }
 

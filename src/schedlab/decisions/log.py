@@ -1,17 +1,21 @@
 """The decision log: every attempt of every pod, also of failed and deleted pods, off the objects.
 
-It is the scheduler's observer. Attempts are kept by pod uid in the order they happened; the oldest pods are forgotten
-when a limit is reached, and that is counted, never silent.
+It is the scheduler's observer. Attempts are kept by pod uid in the order they happened; the oldest pods leave memory
+when a limit of size or age is reached. With an archive (`archive`) they can still be had from there; without one they
+are forgotten, and that is counted, never silent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from schedlab.apimachinery.time import format_micro_time
+from schedlab.decisions.archive import Archive, Entry
 from schedlab.decisions.journal import TableJournal
 from schedlab.decisions.packing import PackedCycle, Packer, unpack
+from schedlab.kernel.clock import SECOND_NS
 from schedlab.scheduler.framework.record import BindingRecord, CycleRecord, QueueMove
 
 if TYPE_CHECKING:
@@ -33,6 +37,10 @@ class Attempt:
     packed: PackedCycle
     #: When it began, for the journal of the node table; -1 when that is not known.
     moment: int = -1
+    #: Numbers all attempts of the log in the order of their ends, from 1.
+    sequence: int = 0
+    #: Whether it comes from the archive, which does not keep the pod itself.
+    is_restored: bool = False
     binding: BindingRecord | None = None
     #: Versions of the pod from this revision on show the attempt; 0 while it is not complete.
     complete_since: int = 0
@@ -95,8 +103,19 @@ class DecisionLog:
     `newest_revision()` says how far the API server has got.
     """
 
-    def __init__(self, bytes_max: int = DEFAULT_BYTES_MAX, newest_revision: Callable[[], int] = lambda: 0) -> None:
-        self.bytes_max = bytes_max
+    def __init__(
+        self,
+        bytes_max: int = DEFAULT_BYTES_MAX,
+        newest_revision: Callable[[], int] = lambda: 0,
+        *,
+        age_max_ns: int = 0,
+        archive: Archive | None = None,
+    ) -> None:
+        """`age_max_ns` 0: however old."""
+        self.bytes_max, self.age_max_ns = bytes_max, age_max_ns
+        self.archive = archive
+        self._next_sequence = 1 if archive is None else archive.next_sequence()
+        self._in_order: dict[int, tuple[PodStory, Attempt]] = {}
         #: What tells moments apart, if anybody keeps a journal of the node table.
         self.journal: TableJournal | None = None
         self._newest_revision = newest_revision
@@ -119,12 +138,16 @@ class DecisionLog:
         self._share_node_names(record)
         story = self._story(record)
         moment = -1 if self.journal is None else self.journal.before(story.uid)
-        attempt = Attempt(self._packer.pack(record), moment)
+        attempt = Attempt(self._packer.pack(record), moment, self._next_sequence)
         story.attempts.append(attempt)
+        self._in_order[attempt.sequence] = story, attempt
+        self._next_sequence += 1
+        if self.archive is not None:
+            self.archive.keep(story, attempt)
         size = self._packer.expected_bytes + _ATTEMPT_OVERHEAD_BYTES
         story.size_bytes += size
         self.size_bytes += size
-        self._forget_oldest(story.uid)
+        self._forget_oldest(story.uid, record.started_ns)
         if record.result != "scheduled":
             self._complete(story.uid, attempt)
         for victim in record.victims:
@@ -155,26 +178,66 @@ class DecisionLog:
         if story is None:
             story = self._begin(move.pod)
         moves = story.moves
-        moves.append(Move(move.at_ns, move.place, move.reason, move.hints, move.gate))
+        made = Move(move.at_ns, move.place, move.reason, move.hints, move.gate)
+        moves.append(made)
+        if self.archive is not None:
+            self.archive.keep_move(story.uid, made)
         if len(moves) > MOVES_MAX:
             del moves[: MOVES_MAX // 2]
 
     def story(self, uid: str) -> PodStory | None:
         """Return what is known of the pod with that uid."""
-        return self._stories.get(uid)
+        story = self._stories.get(uid)
+        return self.archive.story(uid) if story is None and self.archive is not None else story
 
     def find(self, namespace: str, name: str) -> PodStory | None:
         """Return what is known of the newest pod of that name."""
         uid = self._latest_uid.get((namespace, name))
-        return None if uid is None else self._stories.get(uid)
+        if uid is None and self.archive is not None:
+            uid = self.archive.latest_uid(namespace, name)
+        return None if uid is None else self.story(uid)
 
     def preempted_by(self, namespace: str, name: str) -> Preempted | None:
         """Return who made the newest pod of that name go, if anybody did."""
         return self._preempted.get(f"{namespace}/{name}")
 
     def stories(self) -> Sequence[PodStory]:
-        """Return what is known of every pod, oldest pods first."""
+        """Return what memory holds of every pod, oldest pods first."""
         return tuple(self._stories.values())
+
+    def newest_first(self, before: int | None = None) -> Iterator[Entry]:
+        """Yield (sequence number, story, attempt) of all attempts, or those with lower numbers; archived ones, too."""
+        oldest = self._oldest_sequence()
+        for sequence in range(min(before or self._next_sequence, self._next_sequence) - 1, oldest - 1, -1):
+            found = self._in_order.get(sequence)
+            if found is not None:
+                yield sequence, *found
+        if self.archive is not None:
+            yield from self.archive.newest_first(min(before or oldest, oldest))
+
+    def oldest_first(self) -> Iterator[Entry]:
+        """Yield the same from the first attempt on."""
+        if self.archive is not None:
+            yield from self.archive.oldest_first(self._oldest_sequence())
+        for sequence, (story, attempt) in tuple(self._in_order.items()):
+            yield sequence, story, attempt
+
+    def _oldest_sequence(self) -> int:
+        return next(iter(self._in_order), self._next_sequence)
+
+    def status(self) -> dict[str, Any]:
+        """Tell what is held, how much may be, and what was forgotten."""
+        first = next(iter(self._in_order.values()), None)
+        out = {
+            "attempts": len(self._in_order),
+            "pods": sum(bool(story.attempts) for story in self._stories.values()),
+            "bytes": self.size_bytes,
+            "bytesMax": self.bytes_max,
+            "ageMaxSeconds": self.age_max_ns // SECOND_NS,
+            "forgottenPods": self.forgotten_pods,
+            "oldest": "" if first is None else format_micro_time(first[1].packed.head.started_ns),
+        }
+        return out if self.archive is None else {**out, "archive": self.archive.status()}
 
     def __len__(self) -> int:
         return len(self._stories)
@@ -185,10 +248,14 @@ class DecisionLog:
         return self._begin(pod) if story is None else story
 
     def _begin(self, pod: PodInfo) -> PodStory:
-        story = self._stories[pod.uid] = PodStory(pod.uid, pod.namespace, pod.name, size_bytes=_STORY_OVERHEAD_BYTES)
+        story = PodStory(pod.uid, pod.namespace, pod.name, size_bytes=_STORY_OVERHEAD_BYTES)
+        earlier = None if self.archive is None else self.archive.story(pod.uid)
+        if earlier is not None:
+            story.attempts, story.moves = earlier.attempts, earlier.moves
+        self._stories[pod.uid] = story
         self._latest_uid[pod.namespace, pod.name] = pod.uid
         self.size_bytes += _STORY_OVERHEAD_BYTES
-        self._forget_oldest(pod.uid)
+        self._forget_oldest(pod.uid, 0)
         return story
 
     def _share_node_names(self, record: CycleRecord) -> None:
@@ -200,18 +267,28 @@ class DecisionLog:
             self._last_names = record.node_names
         record.node_names = self._node_names
 
-    def _forget_oldest(self, keep_uid: str) -> None:
-        while self.size_bytes > self.bytes_max and len(self._stories) > 1:
-            uid = next(iter(self._stories))
-            if uid == keep_uid:
+    def _forget_oldest(self, keep_uid: str, now_ns: int) -> None:
+        """Let the oldest pods leave memory, but for one, while there is too much or it is too old."""
+        while len(self._stories) > 1:
+            uid, story = next(iter(self._stories.items()))
+            if uid == keep_uid or not (self.size_bytes > self.bytes_max or self._is_too_old(story, now_ns)):
                 return
-            story = self._stories.pop(uid)
+            del self._stories[uid]
             self.size_bytes -= story.size_bytes
-            self.forgotten_pods += 1
+            for attempt in story.attempts:
+                self._in_order.pop(attempt.sequence, None)
+            self.forgotten_pods += self.archive is None
             if self._latest_uid.get((story.namespace, story.name)) == uid:
                 del self._latest_uid[story.namespace, story.name]
 
+    def _is_too_old(self, story: PodStory, now_ns: int) -> bool:
+        if not self.age_max_ns or not story.attempts:
+            return False
+        return story.attempts[-1].packed.head.started_ns < now_ns - self.age_max_ns
+
     def _complete(self, uid: str, attempt: Attempt) -> None:
         attempt.complete_since = self._newest_revision() + 1
+        if self.archive is not None:
+            self.archive.keep_end(attempt)
         for listener in self._listeners:
             listener(uid)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from schedlab.scheduler.framework.status import Code, code_of
+from schedlab.scheduler.framework.types import PodInfo
 from schedlab.scheduler.plugins.registry import IN_TREE
 from schedlab.scheduler.runtime.hooks import HookedPlugin
 
@@ -77,7 +78,7 @@ class JournalMoments:
     def of(self, attempt: Attempt, cycle: CycleRecord) -> Moment | None:
         """See Moments."""
         framework = self._scheduler.profiles.get(cycle.profile)
-        if framework is None:
+        if framework is None or (attempt.is_restored and not self._give_pod(cycle)):
             return None
         journal = self._journal
         exact = journal.oldest <= attempt.moment <= journal.now
@@ -87,6 +88,14 @@ class JournalMoments:
             return Moment(table, framework, lambda name: journal.node_at(name, moment), exact)
         table, profiles = self._table_at(moment)
         return Moment(table, profiles[cycle.profile], lambda name: table.infos[table.row_of[name]], exact)
+
+    def _give_pod(self, cycle: CycleRecord) -> bool:
+        """Give a record that lost its pod the one that is there now, unbound; False when it is gone."""
+        stored = self._scheduler.pods.stored(cycle.pod.name, cycle.pod.namespace)
+        if stored is None or stored.uid != cycle.pod.uid:
+            return False
+        cycle.pod = PodInfo(stored.view, stored).on_node("")
+        return True
 
     def _table_at(self, moment: int) -> tuple[NodeTable, Mapping[str, Framework]]:
         found = self._kept.get(moment)

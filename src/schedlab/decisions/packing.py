@@ -97,6 +97,18 @@ class Block:
         self._bytes = 0
         self._blob = b""
 
+    @classmethod
+    def of(cls, blob: bytes) -> Block:
+        """Return a closed block again of its bytes."""
+        block = cls()
+        block._blob = blob
+        return block
+
+    @property
+    def blob(self) -> bytes:
+        """What a closed block is; empty while it is open."""
+        return self._blob
+
     def __len__(self) -> int:
         return len(self._open)
 

@@ -1,10 +1,26 @@
-"""What the decision log knows."""
+"""What the decision log knows: attempts explained, listed page by page, and exported as tables."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from itertools import islice
+from typing import Any, Final
+
+import orjson
+
+from schedlab.apimachinery.time import TimeError, parse_time
 from schedlab.decisions.explain import DETAILED, PodQuestion
-from schedlab.web.routing import Answer, Refusal, Request, Route, json_answer
+from schedlab.decisions.tables import TABLES, Query, Search, rows
+from schedlab.web.routing import Answer, Refusal, Request, Route, Stream, json_answer
 from schedlab.web.simulator import Simulator
+
+_PAGE: Final = 100
+_PAGE_MAX: Final = 1000
+#: So many rows are made in one go; in between others have their turn.
+_ROWS_AT_ONCE: Final = 50
+_LOOKED_AT_AT_ONCE: Final = 200
+_RESULTS: Final = ("scheduled", "unschedulable", "error")
 
 
 async def decision(simulator: Simulator, request: Request) -> Answer:
@@ -23,4 +39,61 @@ async def decision(simulator: Simulator, request: Request) -> Answer:
     return json_answer(found)
 
 
-ROUTES = (Route("GET", "/api/v1/decisions/{namespace}/{pod}", decision),)
+async def decisions(simulator: Simulator, request: Request) -> Answer:
+    """List attempts, newest first; `?limit=N` at a time, `?before=` takes `next` of the page before."""
+    limit = request.number("limit", _PAGE)
+    if limit is None or not 1 <= limit <= _PAGE_MAX:
+        raise Refusal(400, f"limit: give a number from 1 to {_PAGE_MAX}")
+    search = Search(simulator.log, _query(request), limit=limit, before=request.number("before"))
+    while search.step(_LOOKED_AT_AT_ONCE):  # noqa: ASYNC110 - others have their turn; nobody has to be waited for
+        await asyncio.sleep(0)
+    return json_answer({"items": search.rows, "next": search.before})
+
+
+async def export(simulator: Simulator, request: Request) -> Stream:
+    """Give a whole table as JSON lines, oldest attempt first."""
+    name = request.parameters["table"]
+    table = next((each for each in TABLES if each == name), None)
+    if table is None:
+        raise Refusal(404, f"there is no table {name!r}; tables are: {', '.join(TABLES)}")
+    return Stream(_lines(rows(simulator.log, table, _query(request))), "application/x-ndjson")
+
+
+async def _lines(found: Iterator[dict[str, Any]]) -> AsyncIterator[bytes]:
+    while some := list(islice(found, _ROWS_AT_ONCE)):
+        yield b"".join(orjson.dumps(row) + b"\n" for row in some)
+        await asyncio.sleep(0)
+
+
+def _query(request: Request) -> Query:
+    result = request.word("result")
+    if result and result not in _RESULTS:
+        raise Refusal(400, f"result: {result!r} is none of {', '.join(_RESULTS)}")
+    return Query(
+        namespace=request.word("namespace"),
+        pod=request.word("pod"),
+        attempt=request.number("attempt"),
+        node=request.word("node"),
+        plugin=request.word("plugin"),
+        reason=request.word("reason"),
+        result=result,
+        since_ns=_time(request, "since") or 0,
+        until_ns=_time(request, "until"),
+    )
+
+
+def _time(request: Request, name: str) -> int | None:
+    text = request.word(name)
+    if not text:
+        return None
+    try:
+        return parse_time(text)
+    except TimeError as error:
+        raise Refusal(400, f"{name}: {text!r} is no time; write one like 2026-01-31T12:00:00Z") from error
+
+
+ROUTES = (
+    Route("GET", "/api/v1/decisions", decisions),
+    Route("GET", "/api/v1/decisions/{namespace}/{pod}", decision),
+    Route("GET", "/api/v1/tables/{table}", export),
+)

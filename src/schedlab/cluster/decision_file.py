@@ -1,0 +1,410 @@
+"""Keeps the decision log in an SQLite file of the data folder: one writer thread, many attempts per transaction.
+
+    attempts   sequence │ uid │ at_ns │ names │ head │ block │ place │ end
+    blocks     id │ blob                      the arrays of attempts that were packed together
+    moves      uid │ data
+    pods       uid │ namespace │ name
+    names      id │ names                     lists of node names, shared by the attempts on the same nodes
+
+Whoever decides only puts things into a queue; they are encoded and written by the thread, at the latest PAUSE_S later.
+A process that is killed loses no more than that; a machine that loses power may lose more (synchronous = NORMAL), since
+nobody was promised anything. When the disk is full, attempts are lost and counted.
+"""
+
+from __future__ import annotations
+
+import queue
+import sqlite3
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import zstandard
+
+from schedlab.decisions.archive import bare_pod, decode_end, decode_head, encode_end, encode_head
+from schedlab.decisions.log import Attempt, Move, PodStory
+from schedlab.decisions.packing import Block, PackedCycle
+from schedlab.kernel.errors import SchedlabError
+
+if TYPE_CHECKING:
+    from schedlab.decisions.archive import Entry
+
+FILE_NAME: Final = "decisions.db"
+FORMAT_VERSION: Final = 1
+#: How long the thread gathers before it writes.
+PAUSE_S: Final = 0.05
+_BATCH_MAX: Final = 2000
+#: How many attempts are dropped at most at a time, and how many are read.
+_DROPPED: Final = 512
+_READ: Final = 256
+_STORIES_KEPT: Final = 256
+
+_SCHEMA: Final = """
+CREATE TABLE pods (uid TEXT PRIMARY KEY, namespace TEXT NOT NULL, name TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE names (id INTEGER PRIMARY KEY, names BLOB NOT NULL) STRICT;
+CREATE TABLE attempts (
+    sequence INTEGER PRIMARY KEY,
+    uid TEXT NOT NULL,
+    at_ns INTEGER NOT NULL,
+    names INTEGER NOT NULL,
+    head BLOB NOT NULL,
+    block INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    end BLOB
+) STRICT;
+CREATE TABLE blocks (id INTEGER PRIMARY KEY, blob BLOB NOT NULL) STRICT;
+CREATE INDEX attempts_of ON attempts (uid);
+CREATE TABLE moves (uid TEXT NOT NULL, data BLOB NOT NULL) STRICT;
+CREATE INDEX moves_of ON moves (uid);
+"""
+_COLUMNS: Final = "sequence, uid, names, head, block, place, end"
+_BLOCKS_KEPT: Final = 8
+
+Job = Callable[["_Writer"], None]
+Row = tuple[int, str, int, bytes, int, int, bytes | None]
+#: uid, namespace and name.
+PodName = tuple[str, str, str]
+Kept = tuple[PodName, Attempt]
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode_move: Final = msgspec.msgpack.Decoder(Move).decode
+_decode_names: Final = msgspec.msgpack.Decoder(tuple[str, ...]).decode
+
+
+class DecisionFile:
+    """An archive (decisions.archive.Archive) in a folder; `bytes_max` and `age_max_ns` limit it, 0: no limit."""
+
+    def __init__(self, folder: Path, *, bytes_max: int, age_max_ns: int = 0) -> None:
+        """Open the file or make it; raises SchedlabError when it cannot be used."""
+        self._file = folder / FILE_NAME
+        self._reader = _open(self._file)
+        self._pods: dict[str, tuple[str, str]] = {}
+        self._latest: dict[tuple[str, str], str] = {}
+        for uid, namespace, name in self._reader.execute("SELECT uid, namespace, name FROM pods"):
+            self._pods[uid] = namespace, name
+        newest = self._reader.execute("SELECT uid FROM attempts GROUP BY uid ORDER BY max(sequence)")
+        self._latest = {self._pods[uid]: uid for (uid,) in newest if uid in self._pods}
+        self._stories: OrderedDict[str, PodStory] = OrderedDict()
+        self._names: dict[int, tuple[str, ...]] = {}
+        self._blocks: OrderedDict[int, Block] = OrderedDict()
+        self._writer = _Writer(self._file, bytes_max, age_max_ns)
+
+    # --- Writing (Archive) ---
+
+    def next_sequence(self) -> int:
+        """See Archive."""
+        [last] = self._reader.execute("SELECT coalesce(max(sequence), 0) FROM attempts").fetchone()
+        return int(last) + 1
+
+    def keep(self, story: PodStory, attempt: Attempt) -> None:
+        """See Archive."""
+        self._latest[story.namespace, story.name] = story.uid
+        self._pods[story.uid] = story.namespace, story.name
+        self._stories.pop(story.uid, None)
+        self._writer.put(((story.uid, story.namespace, story.name), attempt))
+
+    def keep_end(self, attempt: Attempt) -> None:
+        """See Archive."""
+        self._writer.put(partial(_keep_end, attempt))
+
+    def keep_move(self, uid: str, move: Move) -> None:
+        """See Archive."""
+        self._writer.put(partial(_keep_move, uid, move))
+
+    def flush(self) -> None:
+        """Wait until everything that was given is written."""
+        self._writer.flush()
+
+    def close(self) -> None:
+        """Write what is queued and let go of the file."""
+        self._writer.close()
+        self._reader.close()
+
+    # --- Reading (Archive) ---
+
+    def story(self, uid: str) -> PodStory | None:
+        """See Archive."""
+        if uid not in self._pods:
+            return None
+        found = self._stories.get(uid)
+        if found is None:
+            found = self._stories[uid] = self._load_story(uid)
+            if len(self._stories) > _STORIES_KEPT:
+                self._stories.popitem(last=False)
+        return found if found.attempts else None
+
+    def latest_uid(self, namespace: str, name: str) -> str | None:
+        """See Archive."""
+        return self._latest.get((namespace, name))
+
+    def newest_first(self, before: int) -> Iterator[Entry]:
+        """See Archive."""
+        while rows := self._rows("sequence < ? ORDER BY sequence DESC", before):
+            yield from map(self._entry, rows)
+            before = rows[-1][0]
+
+    def oldest_first(self, before: int) -> Iterator[Entry]:
+        """See Archive."""
+        after = 0
+        while rows := self._rows("sequence > ? AND sequence < ? ORDER BY sequence", after, before):
+            yield from map(self._entry, rows)
+            after = rows[-1][0]
+
+    def status(self) -> dict[str, Any]:
+        """See Archive."""
+        writer = self._writer
+        [attempts] = self._reader.execute("SELECT count(*) FROM attempts").fetchone()
+        return {
+            "file": str(self._file.absolute()),
+            "attempts": attempts,
+            "bytes": writer.size_bytes,
+            "bytesMax": writer.bytes_max,
+            "forgottenAttempts": writer.forgotten,
+            "lostAttempts": writer.lost,
+            "error": writer.error,
+        }
+
+    def _rows(self, where: str, *values: object) -> list[Row]:
+        query = f"SELECT {_COLUMNS} FROM attempts WHERE {where} LIMIT {_READ}"  # noqa: S608 - no values in it
+        return self._reader.execute(query, values).fetchall()
+
+    def _load_story(self, uid: str) -> PodStory:
+        story = PodStory(uid, *self._pods[uid])
+        query = f"SELECT {_COLUMNS} FROM attempts WHERE uid = ? ORDER BY sequence"  # noqa: S608 - no values in it
+        story.attempts = [self._attempt(row) for row in self._reader.execute(query, (uid,)).fetchall()]
+        moves = self._reader.execute("SELECT data FROM moves WHERE uid = ? ORDER BY rowid", (uid,)).fetchall()
+        story.moves = [_decode_move(data) for (data,) in moves]
+        return story
+
+    def _entry(self, row: Row) -> Entry:
+        story = PodStory(row[1], *self._pods[row[1]])
+        return row[0], story, self._attempt(row)
+
+    def _attempt(self, row: Row) -> Attempt:
+        sequence, uid, names, head, block, place, end = row
+        pod = bare_pod(uid, *self._pods[uid])
+        record = decode_head(head, pod, self._node_names(names))
+        since, binding = (0, None) if end is None else decode_end(end, pod, record.attempt)
+        packed = PackedCycle(record, self._block(block), place)
+        attempt = Attempt(packed, sequence=sequence, is_restored=True)
+        attempt.binding, attempt.complete_since = binding, since
+        return attempt
+
+    def _block(self, block: int) -> Block:
+        found = self._blocks.get(block)
+        if found is None:
+            [blob] = self._reader.execute("SELECT blob FROM blocks WHERE id = ?", (block,)).fetchone()
+            found = self._blocks[block] = Block.of(blob)
+            if len(self._blocks) > _BLOCKS_KEPT:
+                self._blocks.popitem(last=False)
+        return found
+
+    def _node_names(self, names: int) -> tuple[str, ...]:
+        found = self._names.get(names)
+        if found is None:
+            [data] = self._reader.execute("SELECT names FROM names WHERE id = ?", (names,)).fetchone()
+            found = self._names[names] = _decode_names(zstandard.ZstdDecompressor().decompress(data))
+        return found
+
+
+def _open(file: Path) -> sqlite3.Connection:
+    try:
+        connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+        try:
+            [version] = connection.execute("PRAGMA user_version").fetchone()
+            if version == 0:
+                connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {FORMAT_VERSION}; COMMIT;")
+            _check_version(version or FORMAT_VERSION, file)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+        except BaseException:
+            connection.close()
+            raise
+    except sqlite3.Error as error:
+        raise SchedlabError(
+            f"the decision log cannot be used: {error}",
+            location=str(file),
+            hint="move the file away: then a new log is begun; the cluster itself is in another file",
+        ) from error
+    return connection
+
+
+def _check_version(version: int, file: Path) -> None:
+    if version != FORMAT_VERSION:
+        raise SchedlabError(
+            f"has format {version}, this schedlab knows {FORMAT_VERSION}",
+            location=str(file),
+            hint="use the schedlab that made it, or move the file away: then a new log is begun",
+        )
+
+
+class _Writer:
+    """The thread and what it counts."""
+
+    def __init__(self, file: Path, bytes_max: int, age_max_ns: int) -> None:
+        self.bytes_max, self.age_max_ns = bytes_max, age_max_ns
+        self.forgotten = self.lost = 0
+        self.error = ""
+        self.connection = _open(file)
+        heads = "SELECT count(*), coalesce(sum(length(head) + coalesce(length(end), 0)), 0) FROM attempts"
+        self.count, self.size_bytes = self.connection.execute(heads).fetchone()
+        self.size_bytes += self.connection.execute("SELECT coalesce(sum(length(blob)), 0) FROM blocks").fetchone()[0]
+        # Closed blocks that were written lately, by identity; they are held, so that no other takes that.
+        self.written: OrderedDict[int, tuple[Block, int]] = OrderedDict()
+        self.names_id = 0
+        self.last_names: Sequence[str] | None = None
+        self.newest_ns = 0
+        # An event is set when what was queued before it is written; None ends the thread.
+        self._jobs: queue.SimpleQueue[Kept | Job | threading.Event | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="decision-file", daemon=True)
+        self._thread.start()
+
+    def put(self, job: Kept | Job) -> None:
+        """Queue a job."""
+        self._jobs.put(job)
+
+    def flush(self) -> None:
+        """Wait until the jobs of now are done."""
+        done = threading.Event()
+        self._jobs.put(done)
+        done.wait()
+
+    def close(self) -> None:
+        """Do what is queued and end the thread."""
+        self._jobs.put(None)
+        self._thread.join()
+        self.connection.close()
+
+    def _run(self) -> None:
+        ended = False
+        while not ended:
+            batch = [self._jobs.get()]
+            if callable(batch[0]) or isinstance(batch[0], tuple):
+                time.sleep(PAUSE_S)
+            while len(batch) < _BATCH_MAX and not self._jobs.empty():
+                batch.append(self._jobs.get())
+            ended = None in batch
+            attempts = [job for job in batch if isinstance(job, tuple)]
+            self._do(attempts, [job for job in batch if callable(job)])
+            for waiting in batch:
+                if isinstance(waiting, threading.Event):
+                    waiting.set()
+
+    def _do(self, attempts: Sequence[Kept], jobs: Sequence[Job]) -> None:
+        before = self.count, self.size_bytes, self.forgotten
+        try:
+            self.connection.execute("BEGIN IMMEDIATE")
+            self._write(attempts)
+            for job in jobs:
+                job(self)
+            self._forget()
+            self.connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+            self.error = str(error)
+            self.lost += len(attempts)
+            self.last_names = None
+            self.written.clear()
+            self.count, self.size_bytes, self.forgotten = before
+
+    def _write(self, attempts: Sequence[Kept]) -> None:
+        """Write attempts: those of closed blocks with these, the others in a block of their own."""
+        rest = Block()
+        places = []
+        for _, attempt in attempts:
+            closed = self._closed(attempt.packed.block)
+            places.append((closed, attempt.packed.place) if closed else (0, _take_along(rest, attempt)))
+        own = 0
+        if len(rest):
+            rest.close()
+            own = self._write_block(rest)
+        for (pod, attempt), (block, place) in zip(attempts, places, strict=True):
+            _keep(self, pod, attempt, (block or own, place))
+
+    def _closed(self, block: Block) -> int:
+        """Return the number of a closed block, written if need be; 0 while it is open."""
+        if not block.blob:
+            return 0
+        known = self.written.get(id(block))
+        if known is None:
+            known = self.written[id(block)] = block, self._write_block(block)
+            if len(self.written) > _BLOCKS_KEPT:
+                self.written.popitem(last=False)
+        return known[1]
+
+    def _write_block(self, block: Block) -> int:
+        self.size_bytes += len(block.blob)
+        cursor = self.connection.execute("INSERT INTO blocks (blob) VALUES (?)", (block.blob,))
+        return int(cursor.lastrowid or 0)
+
+    def _forget(self) -> None:
+        """Drop the oldest attempts while there is too much of them, or they are too old."""
+        while self.bytes_max and self.size_bytes > self.bytes_max:
+            excess = self.count * (self.size_bytes - self.bytes_max) // self.size_bytes
+            if not self._drop("1", min(max(excess, 1), _DROPPED)):
+                break
+        while self.age_max_ns and self._drop(f"at_ns < {self.newest_ns - self.age_max_ns}", _DROPPED):
+            pass
+
+    def _drop(self, condition: str, count: int) -> int:
+        rows = self.connection.execute(
+            "DELETE FROM attempts WHERE sequence IN "  # noqa: S608 - the condition is made of numbers
+            f"(SELECT sequence FROM attempts WHERE {condition} ORDER BY sequence LIMIT {count}) "
+            "RETURNING uid, length(head) + coalesce(length(end), 0)"
+        ).fetchall()
+        unused = "DELETE FROM blocks WHERE id < (SELECT min(block) FROM attempts) RETURNING length(blob)"
+        self.size_bytes -= sum(size for _, size in rows)
+        self.size_bytes -= sum(size for (size,) in self.connection.execute(unused).fetchall())
+        self.count -= len(rows)
+        self.forgotten += len(rows)
+        gone = [(uid,) for uid in dict.fromkeys(uid for uid, _ in rows)]
+        for table in ("moves", "pods"):
+            self.connection.executemany(
+                f"DELETE FROM {table} WHERE uid = ? AND uid NOT IN (SELECT uid FROM attempts)",  # noqa: S608 - no values in it
+                gone,
+            )
+        return len(rows)
+
+
+def _take_along(block: Block, attempt: Attempt) -> int:
+    """Put the arrays of an attempt, whose own block is open, into another block, too; return its place."""
+    packed = attempt.packed
+    try:
+        arrays, _ = packed.block.arrays(packed.place)
+    except IndexError:
+        # It was closed by the other thread in this moment; so it can be read now.
+        arrays, _ = packed.block.arrays(packed.place)
+    return block.add(arrays, len(packed.head.node_names))
+
+
+def _keep(writer: _Writer, pod: PodName, attempt: Attempt, where: tuple[int, int]) -> None:
+    head = attempt.packed.head
+    if head.node_names is not writer.last_names:
+        data = zstandard.ZstdCompressor().compress(_encode(head.node_names))
+        cursor = writer.connection.execute("INSERT INTO names (names) VALUES (?)", (data,))
+        writer.names_id, writer.last_names = int(cursor.lastrowid or 0), head.node_names
+    encoded = encode_head(head)
+    writer.connection.execute("INSERT OR IGNORE INTO pods VALUES (?, ?, ?)", pod)
+    values = attempt.sequence, pod[0], head.started_ns, writer.names_id, encoded, *where
+    writer.connection.execute(
+        "INSERT INTO attempts (sequence, uid, at_ns, names, head, block, place) VALUES (?, ?, ?, ?, ?, ?, ?)", values
+    )
+    writer.size_bytes += len(encoded)
+    writer.count += 1
+    writer.newest_ns = max(writer.newest_ns, head.started_ns)
+
+
+def _keep_end(attempt: Attempt, writer: _Writer) -> None:
+    encoded = encode_end(attempt)
+    writer.connection.execute("UPDATE attempts SET end = ? WHERE sequence = ?", (encoded, attempt.sequence))
+    writer.size_bytes += len(encoded)
+
+
+def _keep_move(uid: str, move: Move, writer: _Writer) -> None:
+    writer.connection.execute("INSERT INTO moves VALUES (?, ?)", (uid, _encode(move)))
