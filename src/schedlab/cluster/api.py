@@ -57,6 +57,7 @@ class API:
             self.store, clock, random.split("registry"), settings.feature_gates, admission=settings.admission
         )
         bootstrap(self.registry)
+        self.caller = caller
         self.engine = Engine(caller)
 
     def client(self, user_agent: str) -> InProcessClient:

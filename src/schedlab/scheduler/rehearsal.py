@@ -1,7 +1,8 @@
 """A scheduling cycle that is taken back: what would come of a pod if it were next, on the scheduler of a fork.
 
 The cycle is the real one, from pre_filter to permit; nothing is bound, no victim is evicted, and no pod but the one that
-was asked about hears of it. Extenders are not called: `answer` speaks for them.
+was asked about hears of it. `answer` speaks for HTTP extenders, which are asked to filter, prioritise and look at victims,
+never to bind.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A cluster that goes on where another one stands, or stood, on a clock of its own.
 
 Objects are shared until either side changes one. The scheduler's queue and cache are copied; bindings in flight are
-dropped and the other parts begin anew, as after a restart. The same cluster always forks into the same cluster.
+dropped and the other parts begin anew, as after a restart. The same cluster always forks into the same cluster. HTTP
+extenders are asked as by the original, but never told to bind.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from schedlab.cluster.cluster import Cluster
+from schedlab.cluster.fork_caller import ForkCaller, calls_out
 from schedlab.kernel.clock import VirtualClock
 from schedlab.kernel.randomness import SeededRandom
 
@@ -37,6 +39,7 @@ def fork(
         VirtualClock(cluster.clock.now_ns()),
         SeededRandom(cluster.store.durable_revision if revision is None else revision),
         settings,
+        ForkCaller(cluster.scheduler.extenders) if calls_out(cluster.caller) else None,
         root_ca=cluster.root_ca,
         original=cluster,
         revision=revision,

@@ -15,6 +15,7 @@ from schedlab.kernel.errors import SchedlabError
 from schedlab.whatif.search import (
     affinity,
     combinations,
+    devices,
     evictions,
     labels,
     new_nodes,
@@ -45,6 +46,7 @@ SEARCHES: Final[tuple[Search, ...]] = (
     requests.suggest,
     spreading.suggest,
     ports.suggest,
+    devices.suggest,
     affinity.suggest,
     priorities.suggest,
     evictions.suggest,

@@ -19,11 +19,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from schedlab.api.object import StoredObject, WatchEvent
+from schedlab.cluster.fork_caller import ask_extenders, calls_out
 from schedlab.cluster.frozen import FrozenListers
 from schedlab.cluster.schedulers import Surroundings, make_scheduler
 from schedlab.kernel.clock import VirtualClock
 from schedlab.kernel.randomness import SeededRandom
 from schedlab.scheduler.cache.tryout import Tryout
+from schedlab.scheduler.dra.devices import DEVICE_KINDS
+from schedlab.scheduler.event_handlers import WAKING_RESOURCES
 from schedlab.scheduler.framework.types import PodInfo
 from schedlab.scheduler.rehearsal import Answerer, refuse, rehearse
 from schedlab.scheduler.scheduler import Origin, Scheduler
@@ -31,6 +34,7 @@ from schedlab.scheduler.scheduler import Origin, Scheduler
 if TYPE_CHECKING:
     from schedlab.api.object import Object
     from schedlab.cluster.cluster import Cluster
+    from schedlab.scheduler.framework.events import EventResource
     from schedlab.scheduler.framework.record import BindingRecord, CycleRecord, QueueMove
 
 
@@ -56,6 +60,7 @@ class Trial:
         self._answer = answer
         #: How many attempts there were: what a search costs, whatever the machine.
         self.attempts = 0
+        self._device_revision = 0
 
     @classmethod
     def of(cls, cluster: Cluster, configuration: tuple[Mapping[str, Any] | None, str] | None = None) -> Trial:
@@ -78,7 +83,7 @@ class Trial:
         scheduler, _ = make_scheduler(settings, around, *(own if configuration is None else configuration))
         if not cluster.settings.schedules:
             _tell(scheduler, listers)
-        return cls(scheduler, listers)
+        return cls(scheduler, listers, ask_extenders if calls_out(cluster.caller) else refuse)
 
     def attempt(self, pod: PodInfo, *, makes_room: bool = False) -> CycleRecord:
         """Return what would come of a pod; `makes_room` lets it look for victims."""
@@ -87,6 +92,10 @@ class Trial:
             return rehearse(self.scheduler, pod, makes_room=makes_room, answer=self._answer)
         with self.stored(pod.stored):
             return rehearse(self.scheduler, pod, makes_room=makes_room, answer=self._answer)
+
+    def _tell_device(self, kind: EventResource, before: StoredObject, after: StoredObject) -> None:
+        self._device_revision = max(self._device_revision, before.revision, after.revision) + 1
+        self.scheduler.devices.observe(kind, before, after.with_revision(self._device_revision))
 
     def tryout(self) -> Tryout:
         """Return a context for changes of nodes and placed pods that are taken back at its end."""
@@ -103,6 +112,11 @@ class Trial:
                 continue
             lister.put(obj)
             undo.append(partial(lister.drop, obj) if before is None else partial(lister.put, before))
+            kind = WAKING_RESOURCES.get(obj.resource)
+            if kind is not None and kind in DEVICE_KINDS and before is not None:
+                # Devices are not read from listers, and believe in what is newer only.
+                self._tell_device(kind, before, obj)
+                undo.append(partial(self._tell_device, kind, obj, before))
         try:
             yield
         finally:

@@ -313,6 +313,105 @@ class TestRoom:
         assert of_kind(found, "evict").edits[0].details == {"pods": ["default/there"]}
 
 
+class TestVolumes:
+    def claim(self, lab: Lab, **spec: Any) -> None:
+        body = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "5Gi"}}, **spec}
+        lab.create("persistentvolumeclaims", {"metadata": {"name": "data"}, "spec": body}, "default")
+
+    def volume(self, lab: Lab, **spec: Any) -> None:
+        body = {
+            "capacity": {"storage": "5Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "hostPath": {"path": "/x"},
+            "claimRef": {"namespace": "default", "name": "data"},
+            **spec,
+        }
+        lab.create("persistentvolumes", {"metadata": {"name": "v"}, "spec": body})
+
+    def pod(self, lab: Lab) -> None:
+        lab.pod("p", volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}])
+
+    def make(self, lab: Lab, suggestion: Suggestion) -> None:
+        """Do what the commands of a suggestion do."""
+        for manifest in suggestion.edits[0].details["manifests"]:
+            kind = {"PersistentVolume": "persistentvolumes", "PersistentVolumeClaim": "persistentvolumeclaims"}
+            lab.create(kind[manifest["kind"]], manifest, manifest["metadata"].get("namespace", ""))
+        lab.settle(30)
+
+    def test_a_claim_that_is_not_there(self) -> None:
+        lab = Lab(nodes=1)
+        self.pod(lab)
+
+        found = help_for(lab)
+        assert found.message.startswith('0/1 nodes are available: persistentvolumeclaim "data" not found')
+        suggestion = of_kind(found, "volume")
+        assert suggestion.summary == "make a volume of 1Gi for claim data and the claim itself"
+        self.make(lab, suggestion)
+        assert lab.node_of("p") == suggestion.node
+
+    def test_a_claim_without_a_volume(self) -> None:
+        lab = Lab(nodes=1)
+        self.claim(lab, storageClassName="manual")
+        self.pod(lab)
+
+        suggestion = of_kind(help_for(lab), "volume")
+        assert suggestion.summary == "make a volume of 5Gi for claim data"
+        self.make(lab, suggestion)
+        assert lab.node_of("p") == suggestion.node
+
+    def test_a_volume_in_another_place(self) -> None:
+        lab = Lab()
+        lab.node("a", cpu="1", labels={ZONE: "a"})
+        lab.node("b", labels={ZONE: "b"})
+        lab.settle()
+        lab.pod("there", cpu="1", nodeSelector={HOSTNAME: "a"})
+        lab.settle()
+        self.claim(lab, storageClassName="")
+        expression = {"key": ZONE, "operator": "In", "values": ["a"]}
+        terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+        self.volume(lab, nodeAffinity={"required": terms})
+        lab.settle(30)
+        self.pod(lab)
+
+        suggestion = of_kind(help_for(lab), "volume")
+        assert suggestion.summary == (
+            "make volume v reachable from another place (now: topology.kubernetes.io/zone In a)"
+        )
+        assert suggestion.node == "b"
+
+
+class TestDevices:
+    def lab(self, *, count: int = 1, expression: str = "") -> Lab:
+        """Return a cluster of one node with two devices, and a pod that wants `count` of them."""
+        lab = Lab(nodes=1)
+        lab.create("deviceclasses.resource.k8s.io", {"metadata": {"name": "gpu"}, "spec": {}})
+        devices = [{"name": f"d{number}", "attributes": {"size": {"string": "small"}}} for number in range(2)]
+        pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+        spec = {"driver": "example.com", "nodeName": "node-0", "pool": pool, "devices": devices}
+        lab.create("resourceslices.resource.k8s.io", {"metadata": {"name": "s"}, "spec": spec})
+        exactly: Json = {"deviceClassName": "gpu", "count": count}
+        if expression:
+            exactly["selectors"] = [{"cel": {"expression": expression}}]
+        request = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
+        lab.create("resourceclaims.resource.k8s.io", {"metadata": {"name": "c"}, "spec": request}, "default")
+        lab.settle()
+        lab.pod("p", resourceClaims=[{"name": "g", "resourceClaimName": "c"}])
+        return lab
+
+    def test_as_many_devices_as_there_are(self) -> None:
+        suggestion = of_kind(help_for(self.lab(count=5)), "device")
+
+        assert suggestion.summary == "ask for 2 devices instead of 5 in claim c"
+        assert suggestion.node == "node-0"
+
+    def test_a_selector_that_no_device_meets(self) -> None:
+        expression = 'device.attributes["example.com"].size == "large"'
+        suggestion = of_kind(help_for(self.lab(expression=expression)), "device")
+
+        assert suggestion.summary == f"drop {expression} from claim c"
+        assert suggestion.commands[0].startswith("kubectl get resourceclaim c -n default -o json | kubectl patch")
+
+
 class TestCombinations:
     def test_everything_that_one_node_needs(self) -> None:
         lab = Lab()

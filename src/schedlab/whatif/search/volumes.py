@@ -1,9 +1,12 @@
-"""A volume that could be reached from elsewhere."""
+"""A volume that could be reached from elsewhere, or one for a claim that has none."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from shlex import quote
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
 
 from schedlab.api.object import Object, StoredObject
 from schedlab.whatif.search.edits import Edit, Suggestion
@@ -25,9 +28,15 @@ _ZONE_LABELS: Final = (
 
 
 def suggest(case: Case) -> Iterator[Suggestion]:
-    """Yield each single volume without whose place the pod fits, and where that would be."""
+    """Yield volumes for claims that have none; else each single volume without whose place the pod fits."""
     blocked = [plugin for plugin in _PLUGINS if plugin in case.plugins]
     if case.record.filter is not None and not any(case.blocked[case.plugins.index(name)].any() for name in blocked):
+        return
+    unbound = [_volume_for(case, key) for key in case.pod.claim_keys if not _is_bound(case, key)]
+    if unbound:
+        node = case.land(unbound)
+        if node:
+            yield Suggestion(tuple(unbound), node, ())
         return
     for volume in _bound_volumes(case):
         if not _has_place(volume.raw):
@@ -43,6 +52,73 @@ def suggest(case: Case) -> Iterator[Suggestion]:
         node = case.land([edit])
         if node:
             yield Suggestion((edit,), node, ())
+
+
+def _is_bound(case: Case, key: str) -> bool:
+    namespace, _, name = key.partition("/")
+    claim = case.trial.listers.lister(_CLAIMS).get(name, namespace)
+    return claim is not None and bool(claim.spec.volume_name)
+
+
+def _volume_for(case: Case, key: str) -> Edit:
+    """Return the edit that makes a volume for a claim, and the claim if there is none."""
+    namespace, _, name = key.partition("/")
+    stored = case.trial.listers.lister(_CLAIMS).stored(name, namespace)
+    volume_name = f"for-{namespace}-{name}"
+    claim = _new_claim(namespace, name) if stored is None else stored.thaw()
+    spec = claim["spec"]
+    size = (spec.get("resources") or {}).get("requests") or {"storage": "1Gi"}
+    reference = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": namespace, "name": name}
+    volume: Object = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": volume_name},
+        "spec": {
+            "capacity": size,
+            "accessModes": spec.get("accessModes") or ["ReadWriteOnce"],
+            "claimRef": reference,
+            "storageClassName": spec.get("storageClassName") or "",
+            "volumeMode": spec.get("volumeMode") or "Filesystem",
+            "hostPath": {"path": f"/var/volumes/{volume_name}"},
+        },
+    }
+    manifests: list[Any] = [volume]
+    if stored is None:
+        fresh = _new_claim(namespace, name)
+        del fresh["metadata"]["uid"]
+        manifests.append(fresh)
+    # As the volume controller will have it once it has bound the two.
+    claim["spec"] = {**spec, "volumeName": volume_name}
+    claim["metadata"].setdefault("annotations", {})["pv.kubernetes.io/bind-completed"] = "yes"
+    claim["status"] = {"phase": "Bound", "accessModes": volume["spec"]["accessModes"], "capacity": size}
+    bound = {**volume, "metadata": {"name": volume_name, "uid": volume_name}, "status": {"phase": "Bound"}}
+    bound["spec"] = {**volume["spec"], "claimRef": {**reference, "uid": claim["metadata"].get("uid", name)}}
+    revision = case.stored.revision
+    new = "" if stored is not None else " and the claim itself"
+    return Edit(
+        "volume",
+        f"make a volume of {size['storage']} for claim {name}{new}",
+        _COST,
+        stored=(
+            StoredObject.encode(_CLAIMS, claim, revision),
+            StoredObject.encode(_VOLUMES, bound, revision),
+        ),
+        commands=tuple(f"echo {quote(orjson.dumps(each).decode())} | kubectl apply -f -" for each in manifests),
+        details={"claim": key, "manifests": manifests},
+    )
+
+
+def _new_claim(namespace: str, name: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": namespace, "uid": name},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "",
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
 
 
 def _bound_volumes(case: Case) -> Iterator[StoredObject]:
