@@ -35,7 +35,7 @@ REPEAT ?= 1
 MIN_PODS_PER_S ?= 0
 BENCH = $(VENV)/bin/schedlab bench $(WORKLOADS) --mode $(MODE) --repeat $(REPEAT) --min-pods-per-s $(MIN_PODS_PER_S)
 
-.PHONY: help up install etcd test test-long check fix e2e bench profile docs parity transcripts lock clean
+.PHONY: help up install etcd test test-long check fix e2e bench bench-life profile docs parity transcripts lock clean
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -137,6 +137,9 @@ transcripts: $(TEST_ENV) ## Replay recorded API transcripts (CORPUS=dir [FAMILY=
 bench: $(VENV)/.installed ## Measure speed (WORKLOADS="…" MODE=batch|live REPEAT=5 MIN_PODS_PER_S=500)
 	@mkdir -p bench
 	$(BENCH) --output bench/runs.jsonl $(ARGS)
+
+bench-life: $(VENV)/.installed ## Measure a living cluster: nodes, a big rollout, idleness, a day (ARGS="--scale 10 day")
+	$(PY) -m bench.life $(ARGS)
 
 profile: $(VENV)/.installed ## Where the time of a batch run goes, stage by stage (WORKLOADS="…")
 	$(BENCH) --profile $(ARGS)

@@ -109,13 +109,12 @@ class ReplicaSetController(Controller):
         selector = _selector(found)
         candidates = [*ownership.controlled_by(self._pods, found.uid), *ownership.orphans(self._pods, namespace)]
         self.queue.rest(key, len(candidates))
-        active = [pod for pod in candidates if pods.is_active(pod.view)]
+        unfinished = [pod for pod in candidates if pod.view.status.phase not in pods.FINISHED]
+        going = [pod for pod in unfinished if ownership.is_deleted(pod)]
+        active = unfinished if not going else [pod for pod in unfinished if not ownership.is_deleted(pod)]
         claim = ownership.Claim(self.kind, found, self._sets, lambda pod: selector.matches(pod.labels))
         active = yield from claim.all(active)
-        terminating = sum(
-            pods.is_terminating(pod.view) and ownership.is_controlled_by(pod, found) and selector.matches(pod.labels)
-            for pod in candidates
-        )
+        terminating = sum(ownership.is_controlled_by(pod, found) and selector.matches(pod.labels) for pod in going)
         error = None
         if needs_sync and not ownership.is_deleted(found):
             error = yield from self._manage(found, active)
@@ -197,10 +196,14 @@ class ReplicaSetController(Controller):
         labels = selectors.from_map(template.get("labels"))
         views = [pod.view for pod in active]
         status: dict[str, Any] = {"replicas": len(active), "observedGeneration": view.metadata.generation}
+        ready = sum(map(pods.is_ready, views))
+        min_ready_s = view.spec.min_ready_seconds
         counts = {
             "fullyLabeledReplicas": sum(labels.matches(pod.labels) for pod in active),
-            "readyReplicas": sum(map(pods.is_ready, views)),
-            "availableReplicas": sum(pods.is_available(pod, view.spec.min_ready_seconds, now_ns) for pod in views),
+            "readyReplicas": ready,
+            "availableReplicas": sum(pods.is_available(pod, min_ready_s, now_ns) for pod in views)
+            if min_ready_s
+            else ready,
         }
         status |= {name: count for name, count in counts.items() if count}
         if self._counts_terminating:

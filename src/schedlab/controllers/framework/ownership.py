@@ -92,7 +92,12 @@ class Claim:
         """Return the objects that the owner controls now; raises the first error after trying all."""
         claimed: list[StoredObject] = []
         first_error: StatusError | SyncError | None = None
+        uid = self._owner.uid
         for obj in objects:
+            reference = controller_of(obj)
+            if reference is not None and reference.uid == uid and self._matches(obj):
+                claimed.append(obj)
+                continue
             try:
                 mine = yield from self._one(obj)
             except (StatusError, SyncError) as error:
@@ -107,11 +112,7 @@ class Claim:
     def _one(self, obj: StoredObject) -> Asking[StoredObject | None]:
         reference = controller_of(obj)
         if reference is not None:
-            if reference.uid != self._owner.uid:
-                return None
-            if self._matches(obj):
-                return obj
-            if not is_deleted(self._owner):
+            if reference.uid == self._owner.uid and not is_deleted(self._owner):
                 yield from self._release(obj)
             return None
         if is_deleted(self._owner) or is_deleted(obj) or not self._matches(obj):

@@ -20,7 +20,7 @@ RETRY_MAX_NS: Final = 1000 * SECOND_NS
 # A doubling count beyond which the delay is at its maximum.
 _DOUBLINGS_MAX: Final = 40
 
-_REST_PER_OBJECT_NS: Final = 20_000
+_REST_PER_OBJECT_NS: Final = 50_000
 _OBJECTS_WITHOUT_REST: Final = 100
 
 
