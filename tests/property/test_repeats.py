@@ -18,6 +18,7 @@ import orjson
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from schedlab.apimachinery.apply.manager import LAST_APPLIED
 from schedlab.apimachinery.body import check_version, decode_value
 from schedlab.apimachinery.errors import StatusError
 from schedlab.kernel.clock import SECOND_NS, VirtualClock
@@ -133,14 +134,15 @@ def pods(draw: st.DrawFn) -> Burst:
         ("terminationGracePeriodSeconds", -1),
     ]
     spec |= dict(draw(st.lists(st.sampled_from(more), max_size=1)))
-    form = draw(st.sampled_from(_FORMS))
+    form, applied = draw(st.sampled_from(_FORMS)), draw(st.booleans())
     kind = draw(_mostly({}, {"kind": "Pod"}, {"kind": "Node", "apiVersion": "v1"}, {"apiVersion": "v2"}, {"odd": 1}))
     labels = draw(_mostly({}, {"app": "x"}, {"name": "web-1"}, {"bad key": "x"}))
     user = draw(_mostly(*_USERS))
     namespace, manager = draw(_mostly("default", "kube-system", "gone")), draw(_mostly("m", ""))
 
     def act(world: World, number: int) -> Any:
-        metadata: Object = {"labels": dict(labels)}
+        told = orjson.dumps({"metadata": {"name": names[number % 5 == 4].format(number)}, "x": [f"web-{number}"]})
+        metadata: Object = {"labels": dict(labels), "annotations": {LAST_APPLIED: told.decode()} if applied else {}}
         name = names[number % 5 == 4]
         metadata |= {"name": name.format(number)} if name else {"generateName": "gen-"}
         if owner:

@@ -38,8 +38,13 @@ Form: TypeAlias = Literal["canonical", "lenient", "checked"]
 #: The kind of a patch, and the patch.
 Patch: TypeAlias = tuple[PatchType, PatchBody]
 _Key: TypeAlias = tuple[Any, ...]
+#: A resource and what is done to it.
+_Sort: TypeAlias = tuple[str, str]
 
 _ENTRIES_MAX: Final = 1024
+#: After so many requests of a sort that were like no other, one of so many is tried.
+_PATIENCE: Final = 64
+_SAMPLE: Final = 8
 _BYTES_MAX: Final = 16 * 1024
 #: Shorter values are looked for with their quotes: they may be a part of anything.
 _TELLING_BYTES_MIN: Final = 8
@@ -52,6 +57,7 @@ class Request:
     """A request that may be like others."""
 
     key: _Key
+    sort: _Sort
     likeness: Likeness
     blanks: Blanks
 
@@ -85,6 +91,8 @@ class Repeats:
         self._known: dict[_Key, Outcome] = {}
         #: Requests that came once.
         self._seen: dict[_Key, None] = {}
+        #: How many requests of a sort have come in a row that were like no other.
+        self._lonely: dict[_Sort, int] = {}
 
     # --- requests ----------------------------------------------------------------------------------------------------
 
@@ -92,7 +100,8 @@ class Repeats:
         self, resource: Resource, obj: Mapping[str, Any], namespace: str, options: WriteOptions, now: str, form: Form
     ) -> Request | None:
         """Describe a creation; None when it is like no other."""
-        likeness = self._likeness(resource, options)
+        sort = (resource.name, "create")
+        likeness = self._likeness(resource, sort, options)
         metadata = obj.get("metadata")
         if likeness is None or not isinstance(metadata, dict):
             return None
@@ -104,10 +113,12 @@ class Repeats:
         own, rest = _encode(metadata), _encode({key: value for key, value in obj.items() if key != "metadata"})
         if not _is_plain(own, likeness) or not _is_plain(rest, likeness):
             return None
+        if name:
+            own = own.replace(*_told_name(name))
         blanks: Blanks = {}
         asked = blank(own, likeness.metadata_places, blanks), blank(rest, likeness.places, blanks)
-        how = (resource.name, namespace, form, options.field_validation)
-        return Request((*how, _who(options.user), options.manager, now, *asked), likeness, blanks)
+        how = (*sort, namespace, form, options.field_validation)
+        return Request((*how, _who(options.user), options.manager, now, *asked), sort, likeness, blanks)
 
     def patch(
         self,
@@ -120,7 +131,8 @@ class Repeats:
         now: str,
     ) -> Request | None:
         """Describe a patch of a stored object; None when it is like no other."""
-        likeness = self._likeness(resource, options)
+        sort = (resource.name, f"patch {subresource}")
+        likeness = self._likeness(resource, sort, options)
         if likeness is None or not likeness.takes_name(current.name):
             return None
         text = patch if isinstance(patch, bytes) else _encode(patch)
@@ -130,6 +142,7 @@ class Repeats:
         uid = _member(b"uid", current.uid)
         text = text.replace(uid, _UID)
         metadata = metadata.replace(uid, _UID, 1).replace(_member(b"name", current.name), _NAME, 1)
+        metadata = metadata.replace(*_told_name(current.name))
         blanks: Blanks = {}
         asked = (
             blank(blank(text, likeness.places, blanks), likeness.metadata_places, blanks),
@@ -137,12 +150,16 @@ class Repeats:
             blank(managed, likeness.managed_places, blanks),
             blank(body, likeness.places, blanks),
         )
-        how = (resource.name, subresource, kind, options.field_validation, options.force, header)
-        return Request((*how, _who(options.user), options.manager, now, *asked), likeness, blanks)
+        how = (*sort, kind, options.field_validation, options.force, header)
+        return Request((*how, _who(options.user), options.manager, now, *asked), sort, likeness, blanks)
 
-    def _likeness(self, resource: Resource, options: WriteOptions) -> Likeness | None:
+    def _likeness(self, resource: Resource, sort: _Sort, options: WriteOptions) -> Likeness | None:
         likeness = resource.strategy.likeness
         if likeness is None or options.dry_run or options.user.extra:
+            return None
+        # Where nothing has been alike for long, only some requests are tried, since to describe one costs, too.
+        lonely = self._lonely[sort] = self._lonely.get(sort, 0) + 1
+        if lonely > _PATIENCE and lonely % _SAMPLE:
             return None
         return likeness if self._core.admission.repeats(resource.name) else None
 
@@ -158,6 +175,7 @@ class Repeats:
             if stamp(resource) != seen:
                 del self._known[request.key]
                 return None
+        self._lonely[request.sort] = 0
         return outcome
 
     def is_second(self, request: Request) -> bool:
@@ -210,6 +228,11 @@ def _member(key: bytes, value: str) -> bytes:
     return b'"%b":"%b"' % (key, value.encode())
 
 
+def _told_name(name: str) -> tuple[bytes, bytes]:
+    """Return how an annotation that holds JSON has a name (kubectl's of what it applied), and that blanked."""
+    return b'\\"%b\\"' % name.encode(), b'\\"%b\\"' % _NAME
+
+
 def _tokens(suffixes: Sequence[str]) -> Blanks:
     return {suffix.encode(): b"\0S%d\0" % number for number, suffix in enumerate(suffixes)}
 
@@ -224,6 +247,7 @@ def _blanked(made: StoredObject, likeness: Likeness, blanks: Blanks) -> Segments
     header, metadata, managed, body = made.segments
     metadata = metadata.replace(_member(b"uid", made.uid), _member(b"uid", "\0U\0"), 1)
     metadata = metadata.replace(_member(b"name", made.name), _member(b"name", "\0N\0"), 1)
+    metadata = metadata.replace(*_told_name(made.name))
     return (
         header,
         blank(metadata, likeness.metadata_places, blanks, known_only=True),
@@ -235,7 +259,8 @@ def _blanked(made: StoredObject, likeness: Likeness, blanks: Blanks) -> Segments
 def _shows(segments: Segments, blanks: Blanks, made: StoredObject) -> bool:
     """Whether a value that should be blank still stands somewhere."""
     for value in (*blanks, made.name.encode(), made.uid.encode()):
-        sought = value if len(value) >= _TELLING_BYTES_MIN else b'"%b"' % value
-        if any(sought in segment for segment in segments):
+        long = len(value) >= _TELLING_BYTES_MIN
+        shapes = (value,) if long else (b'"%b"' % value, b'\\"%b\\"' % value)
+        if any(shape in segment for shape in shapes for segment in segments):
             return True
     return False

@@ -118,6 +118,32 @@ def test_whatever_counts_is_part_of_being_alike(change: str) -> None:
     assert world.asked == before + 1
 
 
+def test_pods_that_kubectl_applies_are_alike() -> None:
+    """The annotation with what was applied holds the name, too."""
+    world = Counted()
+    world.asked = 0
+    for number in range(4):
+        text = f'{{"metadata":{{"name":"web-{number}"}}}}\n'
+        metadata = {"name": f"web-{number}", "annotations": {"kubectl.kubernetes.io/last-applied-configuration": text}}
+        pod = {"metadata": metadata, "spec": {"containers": [{"name": "c", "image": "i:1"}]}}
+        made = world.registry.create_written("pods", pod, "default").thaw()
+
+        assert made["metadata"]["annotations"] == metadata["annotations"]
+    assert world.asked == 2
+
+
+def test_where_nothing_is_alike_only_some_requests_are_tried() -> None:
+    """To describe a request costs, too; once something is alike again, all are tried."""
+    world = Counted()
+    for number in range(100):
+        world.create(f"lone-{number}", hostname=f"host-{number}")
+    world.asked = 0
+    for number in range(40):
+        world.create(f"web-{number}")
+
+    assert 2 < world.asked < 20
+
+
 def test_reports_of_like_pods_differ_in_their_addresses() -> None:
     world = Counted()
     for number in range(5):
