@@ -33,9 +33,10 @@ WORKLOADS ?=
 MODE ?= batch
 REPEAT ?= 1
 MIN_PODS_PER_S ?= 0
+LOADS ?=
 BENCH = $(VENV)/bin/schedlab bench $(WORKLOADS) --mode $(MODE) --repeat $(REPEAT) --min-pods-per-s $(MIN_PODS_PER_S)
 
-.PHONY: help up install etcd test test-long check fix e2e bench bench-life profile docs parity transcripts lock clean
+.PHONY: help up install etcd test test-long check fix e2e bench bench-life bench-api profile docs parity transcripts lock clean
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -140,6 +141,9 @@ bench: $(VENV)/.installed ## Measure speed (WORKLOADS="…" MODE=batch|live REPE
 
 bench-life: $(VENV)/.installed ## Measure a living cluster: nodes, a big rollout, idleness, a day (ARGS="--scale 10 day")
 	$(PY) -m bench.life $(ARGS)
+
+bench-api: $(VENV)/.installed ## Measure the API server by loads of its own (LOADS="creates lists")
+	$(PY) -m bench.api $(LOADS)
 
 profile: $(VENV)/.installed ## Where the time of a batch run goes, stage by stage (WORKLOADS="…")
 	$(BENCH) --profile $(ARGS)

@@ -18,7 +18,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"error: {unknown[0]!r} is no load\nhint: choose from {', '.join(LOADS)}\n")
         return 2
     for name in arguments or LOADS:
-        figures = uvloop.run(LOADS[name](1))
+        figures = uvloop.run(LOADS[name]())
         sys.stdout.write(json.dumps({"load": name, "version": __version__, **figures}) + "\n")
         sys.stdout.flush()
     return 0

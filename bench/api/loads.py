@@ -14,34 +14,34 @@ from bench.api.in_process import Life
 from bench.api.server import Server, running
 
 Figures = dict[str, Any]
-Load = Callable[[int], Coroutine[Any, Any, Figures]]
+Load = Callable[[], Coroutine[Any, Any, Figures]]
 
 _CONNECTIONS = 16
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
 
-async def creates(scale: int) -> Figures:
+async def creates() -> Figures:
     """Pods of one template, kept in memory."""
-    return await _creates(objects.basic_pods, 4000 * scale, durable=False)
+    return await _creates(objects.basic_pods, 4000, durable=False)
 
 
-async def durable_creates(scale: int) -> Figures:
+async def durable_creates() -> Figures:
     """Pods of one template, each safe on the disk before it is acknowledged."""
-    return await _creates(objects.basic_pods, 4000 * scale, durable=True)
+    return await _creates(objects.basic_pods, 4000, durable=True)
 
 
-async def distinct_creates(scale: int) -> Figures:
+async def distinct_creates() -> Figures:
     """Pods that differ in everything, kept in memory."""
-    return await _creates(objects.distinct_pods, 4000 * scale, durable=False)
+    return await _creates(objects.distinct_pods, 4000, durable=False)
 
 
-async def writes(scale: int) -> Figures:
+async def writes() -> Figures:
     """The writes of a pod's life in process, for equal pods and for pods that differ."""
     found: Figures = {}
     for name, make in (("equal", objects.basic_pods), ("distinct", objects.distinct_pods)):
         life = Life(make)
         life.run("warm", 300)
-        found[name] = life.run("pod", 3000 * scale)
+        found[name] = life.run("pod", 3000)
     return found
 
 
@@ -52,24 +52,24 @@ async def _creates(make: Callable[[str, int], Iterable[Any]], count: int, *, dur
         return await _measured(server, [request(server, "POST", objects.PODS, pod) for pod in make("pod", count)], 201)
 
 
-async def nodes(scale: int) -> Figures:
+async def nodes() -> Figures:
     """Nodes as `kubectl apply` makes them: looked for, then created."""
     with running() as server:
-        asked = [objects.node(number) for number in range(5000 * scale)]
+        asked = [objects.node(number) for number in range(5000)]
         looked = [request(server, "GET", f"{objects.NODES}/{node['metadata']['name']}") for node in asked]
         first = await _measured(server, looked, 404)
         then = await _measured(server, [request(server, "POST", objects.NODES, node) for node in asked], 201)
         return {**then, "seconds": round(first["seconds"] + then["seconds"], 2), "lookMicroseconds": _cost(first)}
 
 
-async def lists(scale: int) -> Figures:
+async def lists() -> Figures:
     """Lists of 5,000 pods, as objects and as a Table."""
     with running() as server:
         await _prepare(server)
         await _create(server, objects.basic_pods("pod", 5000))
         found: Figures = {"pods": 5000}
         for name, accept in (("list", "application/json"), ("table", _TABLE)):
-            found |= {f"{name}{key}": value for key, value in (await _list(server, accept, 20 * scale)).items()}
+            found |= {f"{name}{key}": value for key, value in (await _list(server, accept, 20)).items()}
         return found
 
 
@@ -89,7 +89,7 @@ async def _list(server: Server, accept: str, times: int) -> Figures:
     }
 
 
-async def watches(_scale: int) -> Figures:
+async def watches() -> Figures:
     """Watchers of every change: the state of 1,000 pods, sent as events, then 1,000 changes as they happen."""
     watchers, events = 100, 1000
     with running() as server:
@@ -117,30 +117,30 @@ def _told(server: Server, cpu_s: float, started_s: float) -> Figures:
     return {"Seconds": round(spent_s, 3), "ServerSeconds": round(server.cpu_s() - cpu_s, 3)}
 
 
-async def memory(scale: int) -> Figures:
+async def memory() -> Figures:
     """What 100,000 pods and 5,000 nodes take."""
     with running() as server:
         await _prepare(server)
         empty = server.memory_bytes()
-        await _create(server, (objects.node(number) for number in range(5000 * scale)), objects.NODES)
+        await _create(server, (objects.node(number) for number in range(5000)), objects.NODES)
         with_nodes = server.memory_bytes()
-        await _create(server, objects.distinct_pods("pod", 100_000 * scale))
+        await _create(server, objects.distinct_pods("pod", 100_000))
         full = server.memory_bytes()
         return {
             "emptyMiB": empty >> 20,
             "memoryMiB": full >> 20,
-            "bytesPerNode": (with_nodes - empty) // (5000 * scale),
-            "bytesPerPod": (full - with_nodes) // (100_000 * scale),
+            "bytesPerNode": (with_nodes - empty) // (5000),
+            "bytesPerPod": (full - with_nodes) // (100_000),
         }
 
 
-async def pauses(scale: int) -> Figures:
+async def pauses() -> Figures:
     """How long a small request waits while 50,000 pods are there: alone, and while more are created."""
     with running() as server:
         await _prepare(server)
         await _create(server, objects.basic_pods("pod", 50_000))
-        alone = await _waits(server, asyncio.sleep(10 * scale))
-        busy = await _waits(server, _create(server, objects.distinct_pods("more", 10_000 * scale), connections=4))
+        alone = await _waits(server, asyncio.sleep(10))
+        busy = await _waits(server, _create(server, objects.distinct_pods("more", 10_000), connections=4))
         return {"pods": 50_000, "alone": alone, "whileCreating": busy}
 
 

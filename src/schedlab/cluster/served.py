@@ -51,6 +51,9 @@ from schedlab.kernel.errors import SchedlabError
 ADMINISTRATOR: Final = UserInfo("admin", "admin-uid", ("system:masters",))
 LOOPBACK_NAMES: Final = frozenset(("127.0.0.1", "localhost", "::1"))
 
+#: So many new objects are looked through at once; Python's 700 come with every other request.
+_GARBAGE_MIN: Final = 10_000
+
 
 @dataclass(frozen=True, slots=True)
 class Serving:
@@ -154,6 +157,7 @@ class ServedAPI:
         # What is here now stays until the end: to look for garbage in it would only make others wait.
         gc.collect()
         gc.freeze()
+        gc.set_threshold(_GARBAGE_MIN)
         authority = None if self._insecure else self._authority
         write_kubeconfig(self._home.kubeconfig, self.url, self.token, authority)
 

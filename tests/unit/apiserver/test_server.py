@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from schedlab.apiserver.certificates import Certificates, ensure_certificates
-from schedlab.apiserver.server import RunningServer
+from schedlab.apiserver.server import GatheringTransport, RunningServer
 from schedlab.registry import Registry
 from tests.support.api_server import TOKEN, make_app
 
@@ -182,3 +182,57 @@ def test_stop_does_not_wait_for_idle_connections(tmp_path: Path) -> None:
         connection.close()
 
     run(scenario, tmp_path)
+
+
+class Line:
+    """A transport that notes what happens to it."""
+
+    def __init__(self) -> None:
+        self.sent: list[list[bytes] | str] = []
+
+    def writelines(self, parts: list[bytes]) -> None:
+        self.sent.append(list(parts))
+
+    def close(self) -> None:
+        self.sent.append("close")
+
+    def abort(self) -> None:
+        self.sent.append("abort")
+
+    def is_closing(self) -> bool:
+        return bool({"close", "abort"} & {each for each in self.sent if isinstance(each, str)})
+
+
+def test_what_is_written_in_one_turn_leaves_together() -> None:
+    """The head of an answer and its body are one packet; what comes in the next turn is another."""
+
+    async def scenario() -> None:
+        line: Any = Line()
+        transport = GatheringTransport(line, asyncio.get_running_loop())
+        transport.write(b"head")
+        transport.write(b"body")
+        assert line.sent == []
+        await asyncio.sleep(0)
+        transport.write(b"next")
+        await asyncio.sleep(0)
+
+        assert line.sent == [[b"head", b"body"], [b"next"]]
+
+    asyncio.run(scenario())
+
+
+def test_closing_sends_what_is_written_and_aborting_drops_it() -> None:
+    """Nothing is sent after either."""
+
+    async def scenario() -> None:
+        for end, sent in (("close", [[b"last"], "close"]), ("abort", ["abort"])):
+            line: Any = Line()
+            transport = GatheringTransport(line, asyncio.get_running_loop())
+            transport.write(b"last")
+            getattr(transport, end)()
+            transport.write(b"too late")
+            await asyncio.sleep(0)
+
+            assert line.sent == sent
+
+    asyncio.run(scenario())
