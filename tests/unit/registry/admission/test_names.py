@@ -19,6 +19,14 @@ def test_each_can_be_switched_off(name: str) -> None:
     assert enabled_names((), (name,)) == tuple(other for other in DEFAULT_NAMES if other != name)
 
 
+def test_others_can_be_switched_on() -> None:
+    """They take their place in the order."""
+    enabled = enabled_names(("ExtendedResourceToleration", "PodNodeSelector"), ())
+
+    assert [name for name in enabled if name not in DEFAULT_NAMES] == ["PodNodeSelector", "ExtendedResourceToleration"]
+    assert enabled.index("PodNodeSelector") < enabled.index("Priority")
+
+
 def test_defaults_are_on_anyhow() -> None:
     """Naming one changes nothing; switching off what is not simulated does not, either."""
     assert enabled_names((), ()) == DEFAULT_NAMES
