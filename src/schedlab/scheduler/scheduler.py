@@ -96,7 +96,10 @@ _EVENT_RESOURCES: Final[Mapping[str, EventResource]] = {
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a scheduler goes on from; the cache becomes its own. Without a queue it begins with an empty one."""
+    """Where a scheduler goes on from; the cache becomes its own. Without a queue it begins with an empty one.
+
+    held: events that the other one has heard of and not taken yet.
+    """
 
     cache: SchedulerCache
     devices: Devices
@@ -105,6 +108,7 @@ class Origin:
     scheduling_cycle: int = 0
     revision: int = 0
     last_event_ns: int = 0
+    held: tuple[WatchEvent, ...] = ()
 
     @classmethod
     def of(cls, scheduler: Scheduler) -> Origin:
@@ -117,6 +121,7 @@ class Origin:
             scheduler.scheduling_cycle,
             scheduler.revision,
             scheduler.last_event_ns,
+            scheduler.handlers.held,
         )
 
 
@@ -201,7 +206,7 @@ class Scheduler:
             journal.go_on(self.cache, lambda: self.revision)
         elif oldest_revision is not None:
             self.journal = CacheJournal(lambda: self.revision, oldest_revision)
-            self.journal.begin(self.cache)
+            self.journal.begin(self.cache, self.clock.now_ns())
 
     def listed_revision(self) -> int:
         """Return the revision up to which the listers have been told."""
@@ -224,6 +229,8 @@ class Scheduler:
         self.last_event_ns = origin.last_event_ns
         if origin.queue is not None:
             self._drop_bindings()
+        for event in origin.held:
+            self.handle(event)
 
     def _drop_bindings(self) -> None:
         """Go on without the cycle and the bindings that were in flight: their pods start anew."""

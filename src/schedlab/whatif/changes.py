@@ -69,7 +69,6 @@ class Made:
 
     gone: dict[str, str] = field(default_factory=dict)
     draining: dict[str, None] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
 
 
 # --- Reading ---------------------------------------------------------------------------------------------------------

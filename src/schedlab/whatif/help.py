@@ -147,7 +147,7 @@ def help_in(trial: Trial, stored: StoredObject) -> Help:
 def _that_fits(trial: Trial, case: Case, stored: StoredObject, needed: Sequence[Edit]) -> Help:
     node = case.record.selected
     if needed:
-        suggestion = Suggestion((), node, ())
+        suggestion = Suggestion((), node)
         message = f"the pod fits on node {node}, but {' and '.join(_hindrances(needed))}"
         return Help(stored.key, message, (_finished(trial, stored, suggestion, needed),), trial.attempts, fits=True)
     queued = trial.scheduler.queue.contents()

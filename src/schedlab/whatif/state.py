@@ -88,6 +88,9 @@ def state_at(cluster: Cluster, record: CycleRecord) -> PastState:
     journal = cluster.scheduler.journal
     if journal is None or record.position < 0:
         raise SchedlabError("this cluster keeps no past", hint=KEEP_MORE)
+    if record.started_ns < journal.began_ns:
+        # Of the time before a restart, after which operations are counted anew.
+        raise past_lost(record.revision)
     configuration = cluster.configurations.get(record.configuration)
     if configuration is None:
         raise SchedlabError(

@@ -78,34 +78,34 @@ def what_if(cluster: Cluster, changes: Sequence[Change], duration_s: int = DEFAU
         raise SchedlabError(
             "two scheduler configurations are given", location=configurations[1].place, hint="compare them one by one"
         )
-    made, problems, before = cluster, Made(), _pods(cluster)
+    made, done, before = cluster, Made(), _pods(cluster)
     moves: list[Move] = []
     if others:
         made = fork(cluster)
-        _run(made, others, problems, duration_s)
-        moves += _moves(before, _pods(made), problems.gone, cluster.log, made.log)
+        _run(made, others, done, duration_s)
+        moves += _moves(before, _pods(made), done.gone, cluster.log, made.log)
     if configurations:
         raw, location = configurations[0].what, str(configurations[0].more.get("location", ""))
         moves += [
             Move(pod.key, flip.before, flip.after, flip.reason, flip.plugin)
             for pod, flip in compare(made, raw, location)
         ]
-    kept = [f"pod {key} is kept on its node by a disruption budget" for key in problems.draining]
-    return WhatIf(texts, duration_s if others else 0, tuple(moves), (*problems.problems, *kept), len(before))
+    kept = tuple(f"pod {key} is kept on its node by a disruption budget" for key in done.draining)
+    return WhatIf(texts, duration_s if others else 0, tuple(moves), kept, len(before))
 
 
-def _run(made: Cluster, changes: Sequence[Change], problems: Made, duration_s: int) -> None:
+def _run(made: Cluster, changes: Sequence[Change], done: Made, duration_s: int) -> None:
     assert isinstance(made.clock, VirtualClock), "a fork runs on a virtual clock"
     driver = BatchDriver(made.engine, made.clock)
     # The fork begins as after a restart; what that does must not be taken for what the changes do.
     driver.settle()
     for change in changes:
-        make(made, change, problems)
+        make(made, change, done)
         driver.settle()
     end_ns = made.clock.now_ns() + duration_s * SECOND_NS
-    while problems.draining and made.clock.now_ns() < end_ns:
+    while done.draining and made.clock.now_ns() < end_ns:
         driver.run_until(min(end_ns, made.clock.now_ns() + _DRAIN_EVERY_NS))
-        drain(made, problems)
+        drain(made, done)
     driver.run_until(end_ns)
 
 

@@ -255,6 +255,16 @@ class TestFork:
         assert fork.cache.table.requested[0].tolist() == [1000, 0]
         assert fork.next_start_node_index == made.scheduler.next_start_node_index
 
+    def test_hears_of_what_the_original_has_not_taken_yet(self) -> None:
+        made = cluster()
+        made.scheduler.handlers.hold()
+        made.add(make_node("late"))
+
+        fork = fork_of(made)
+
+        assert made.scheduler.cache.node_info("late") is None
+        assert fork.cache.node_info("late") is not None
+
     def test_changes_nothing_of_the_original(self) -> None:
         made = cluster()
         made.add(make_pod("p").req(cpu="3"))

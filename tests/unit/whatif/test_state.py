@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from schedlab.kernel.errors import SchedlabError
+from schedlab.whatif.forks import fork
 from schedlab.whatif.state import records_of, state_at
 from tests.unit.whatif.whatif_cluster import Lab
 
@@ -51,6 +52,17 @@ def test_a_cluster_that_keeps_no_past_says_so() -> None:
         state_at(lab.cluster, record)
     assert str(caught.value).startswith("this cluster keeps no past")
     assert "--history" in caught.value.hint
+
+
+def test_attempts_of_before_a_restart_are_lost() -> None:
+    lab = Lab(nodes=1)
+    lab.pod("p")
+    lab.settle()
+    (record,) = records_of(lab.cluster, "default", "p")
+    restarted = fork(lab.cluster)
+
+    with pytest.raises(SchedlabError, match=f"the past of revision {record.revision} is no longer kept"):
+        state_at(restarted, record)
 
 
 def test_a_past_that_is_older_than_what_is_kept_says_so() -> None:

@@ -54,6 +54,8 @@ class CacheJournal:
         self._copies: list[_Copy] = []
         # What was done from the position of the oldest copy on.
         self._operations: list[tuple[str, tuple[object, ...]]] = []
+        #: When it began: positions that were noted before are those of another journal.
+        self.began_ns = 0
 
     @property
     def position(self) -> int:
@@ -65,8 +67,9 @@ class CacheJournal:
         """How many copies are kept."""
         return len(self._copies)
 
-    def begin(self, cache: SchedulerCache) -> None:
+    def begin(self, cache: SchedulerCache, now_ns: int) -> None:
         """Take the first copy: of the cache as it is before anything is noted."""
+        self.began_ns = now_ns
         self._copies = [_Copy(0, self._newest(), cache.copy(with_columns=False))]
         self._operations = []
         cache.journal = self

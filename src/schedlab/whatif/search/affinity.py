@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from schedlab.api.object import Object
-from schedlab.whatif.search.edits import Edit, Suggestion
+from schedlab.whatif.search.edits import Edit, ObjectChange, Suggestion
 
 if TYPE_CHECKING:
     from schedlab.whatif.search.case import Case
@@ -26,7 +26,7 @@ def suggest(case: Case) -> Iterator[Suggestion]:
         for edit in edits:
             node = case.land([edit])
             if node:
-                yield Suggestion((edit,), node, ())
+                yield Suggestion((edit,), node)
                 # Who can widen a requirement need not drop it.
                 break
 
@@ -67,7 +67,7 @@ def _of_pod_affinity(raw: Object) -> Iterator[list[Edit]]:
     for kind, words in (("podAffinity", "pod affinity"), ("podAntiAffinity", "pod anti-affinity")):
         for place, term in enumerate((affinity.get(kind) or {}).get(_REQUIRED) or ()):
             summary = f"drop the required {words} over {term['topologyKey']}"
-            yield [_drop(summary, partial(_drop_pod_term, kind, place))]
+            yield [_drop(summary, partial(_drop_pod_term, kind, place), "pod-affinity")]
 
 
 def drop_pod_terms(raw: Object) -> list[Edit]:
@@ -85,8 +85,7 @@ def _widen(key: str, value: str, term: int, expression: int) -> Edit:
     )
 
 
-def _drop(summary: str, change: partial[None]) -> Edit:
-    kind = "pod-affinity" if "pod a" in summary else "node-affinity"
+def _drop(summary: str, change: ObjectChange, kind: str = "node-affinity") -> Edit:
     return Edit(kind, summary, _DROP_COST, pod=change)
 
 

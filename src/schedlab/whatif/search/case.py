@@ -109,7 +109,7 @@ class Case:
         for edits, _ in zip(guesses, range(tries_max), strict=False):
             node = self.land(edits)
             if node:
-                return Suggestion(tuple(edits), node, ())
+                return Suggestion(tuple(edits), node)
         return None
 
 

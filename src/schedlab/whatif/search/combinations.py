@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from schedlab.api.rules.taints import UNSCHEDULABLE_TAINT
 from schedlab.whatif.search.affinity import drop_pod_terms
 from schedlab.whatif.search.edits import Edit, Suggestion
 from schedlab.whatif.search.labels import missing_labels, set_label
@@ -42,7 +43,7 @@ def suggest(case: Case) -> Iterator[Suggestion]:
         if not case.land(edits):
             continue
         fewest = _without_needless(case, edits)
-        suggestion = Suggestion(tuple(fewest), case.land(fewest), ())
+        suggestion = Suggestion(tuple(fewest), case.land(fewest))
         if suggestion.summary not in found:
             found[suggestion.summary] = None
             yield suggestion
@@ -63,33 +64,28 @@ def _edits(case: Case, row: int) -> list[Edit]:
     edits: list[Edit] = []
     for plugin in case.blockers(row):
         more = _edits_for(case, plugin, row)
-        if not more:
+        if more is None:
             return []
         edits += more
-    # Who is uncordoned loses the taint of that, too.
-    if any(edit.kind == "uncordon" for edit in edits):
-        edits = [
-            edit
-            for edit in edits
-            if edit.kind != "toleration" or not edit.summary.endswith("/unschedulable:NoSchedule")
-        ]
     return edits
 
 
-def _edits_for(case: Case, plugin: str, row: int) -> Sequence[Edit]:
+def _edits_for(case: Case, plugin: str, row: int) -> Sequence[Edit] | None:
+    """Return what a plugin needs to let the pod onto a node; None when that is not known."""
     name, spec = case.table.names[row], case.pod.pod.spec
     match plugin:
         case "NodeResourcesFit":
             needs, short = shortages(case, np.array([row], np.int64))
-            return [lower(resource, needs[resource], free) for resource, free in short[row].items()]
+            return [lower(resource, needs[resource], free) for resource, free in short[row].items()] or None
         case "TaintToleration":
-            taints = untolerated(case, row)
+            # Who is uncordoned loses the taint of that, too.
+            taints = tuple(taint for taint in untolerated(case, row) if taint.key != UNSCHEDULABLE_TAINT.key)
             return [tolerate(taints)] if taints else []
         case "NodeUnschedulable":
             return [uncordon(name)]
         case "NodeAffinity":
             missing = missing_labels(case.pod.pod, case.table.infos[row].node)
-            return [set_label(name, key, value) for key, value in missing or ()]
+            return [set_label(name, key, value) for key, value in missing or ()] or None
         case "PodTopologySpread":
             return [
                 relax(constraint.topology_key, place)
@@ -99,6 +95,6 @@ def _edits_for(case: Case, plugin: str, row: int) -> Sequence[Edit]:
         case "NodePorts":
             return [drop_port(port) for port in dict.fromkeys(number for _, _, number in case.pod.host_ports)]
         case "InterPodAffinity":
-            return drop_pod_terms(case.stored.raw)
+            return drop_pod_terms(case.stored.raw) or None
         case _:
-            return ()
+            return None

@@ -40,7 +40,7 @@ def suggest(case: Case) -> Iterator[Suggestion]:
                 edit = _edit(claim, f"drop {text} from", _SELECTOR_COST, partial(_drop_selector, place, at))
                 node = case.land([edit])
                 if node:
-                    yield Suggestion((edit,), node, ())
+                    yield Suggestion((edit,), node)
 
 
 def _claims(case: Case) -> Iterator[StoredObject]:
@@ -62,7 +62,7 @@ def _fewer(case: Case, claim: StoredObject, place: int, count: int) -> Suggestio
         return None
     most = largest_that(lambda fewer: bool(land(fewer)), 1, count)
     edit = _less(claim, place, count, most)
-    return Suggestion((edit,), case.land([edit]), ())
+    return Suggestion((edit,), case.land([edit]))
 
 
 def _less(claim: StoredObject, place: int, count: int, fewer: int) -> Edit:

@@ -44,7 +44,7 @@ class Suggestion:
 
     edits: tuple[Edit, ...]
     node: str
-    commands: Sequence[str]
+    commands: Sequence[str] = ()
 
     @property
     def kind(self) -> str:

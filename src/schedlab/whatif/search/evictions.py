@@ -35,7 +35,7 @@ def suggest(case: Case) -> Iterator[Suggestion]:
         if case.land([evict(pods)]):
             fewest = _without_needless(case, pods)
             edit = evict(fewest)
-            yield Suggestion((edit,), case.land([edit]), ())
+            yield Suggestion((edit,), case.land([edit]))
             return
 
 

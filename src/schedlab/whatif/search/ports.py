@@ -24,7 +24,7 @@ def suggest(case: Case) -> Iterator[Suggestion]:
         edit = drop_port(port)
         node = case.land([edit])
         if node:
-            yield Suggestion((edit,), node, ())
+            yield Suggestion((edit,), node)
 
 
 def drop_port(port: int) -> Edit:

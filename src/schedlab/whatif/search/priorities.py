@@ -44,7 +44,7 @@ def suggest(case: Case) -> Iterator[Suggestion]:
     edit = raise_priority(*classes[high][:2], *found)
     node = case.land([edit, Edit("", "", 0, evicted=found[1])])
     if node:
-        yield Suggestion((edit,), node, ())
+        yield Suggestion((edit,), node)
 
 
 def _preempts(case: Case, value: int, name: str) -> tuple[str, tuple[PodInfo, ...]] | None:

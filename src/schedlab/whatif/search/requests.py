@@ -46,7 +46,7 @@ def suggest(case: Case) -> Iterator[Suggestion]:
             edits = [lower(name, needs[name], amount) for name, amount in best.items()]
             node = case.land(edits)
             if node:
-                yield Suggestion(tuple(edits), node, ())
+                yield Suggestion(tuple(edits), node)
 
 
 def shortages(case: Case, rows: NDArray[np.int64]) -> tuple[dict[str, int], dict[int, dict[str, int]]]:
@@ -89,12 +89,12 @@ def _largest(case: Case, name: str, need: int, guess: int) -> Suggestion | None:
     low, high = (guess, need) if node else (0, guess)
     if node:
         if guess + 1 >= need or not fits(guess + 1):
-            return Suggestion((lower(name, need, guess),), node, ())
+            return Suggestion((lower(name, need, guess),), node)
         low = guess + 1
     elif guess == 0 or not fits(0):
         return None
     amount = largest_that(lambda middle: bool(fits(middle)), low, high)
-    return Suggestion((lower(name, need, amount),), fits(amount), ())
+    return Suggestion((lower(name, need, amount),), fits(amount))
 
 
 def largest_that(works: Callable[[int], bool], low: int, high: int) -> int:

@@ -29,12 +29,12 @@ def suggest(case: Case) -> Iterator[Suggestion]:
         if case.try_pod(partial(_set_skew, place, _ANY_SKEW)):
             skew = _smallest(case, place, constraint.max_skew)
             edit = wider(constraint.topology_key, place, constraint.max_skew, skew)
-            yield Suggestion((edit,), case.land([edit]), ())
+            yield Suggestion((edit,), case.land([edit]))
         else:
             edit = relax(constraint.topology_key, place)
             node = case.land([edit])
             if node:
-                yield Suggestion((edit,), node, ())
+                yield Suggestion((edit,), node)
 
 
 def _smallest(case: Case, place: int, current: int) -> int:

@@ -41,7 +41,7 @@ def suggest(case: Case) -> Iterator[Suggestion]:
         node = case.land([edit])
         if node:
             fewest = len(taints)
-            yield Suggestion((edit,), node, ())
+            yield Suggestion((edit,), node)
 
 
 def suggest_uncordon(case: Case) -> Iterator[Suggestion]:
@@ -54,7 +54,7 @@ def suggest_uncordon(case: Case) -> Iterator[Suggestion]:
         edit = uncordon(case.table.names[row])
         node = case.land([edit])
         if node:
-            yield Suggestion((edit,), node, ())
+            yield Suggestion((edit,), node)
             return
 
 

@@ -36,7 +36,7 @@ def suggest(case: Case) -> Iterator[Suggestion]:
     if unbound:
         node = case.land(unbound)
         if node:
-            yield Suggestion(tuple(unbound), node, ())
+            yield Suggestion(tuple(unbound), node)
         return
     for volume in _bound_volumes(case):
         if not _has_place(volume.raw):
@@ -51,7 +51,7 @@ def suggest(case: Case) -> Iterator[Suggestion]:
         )
         node = case.land([edit])
         if node:
-            yield Suggestion((edit,), node, ())
+            yield Suggestion((edit,), node)
 
 
 def _is_bound(case: Case, key: str) -> bool:

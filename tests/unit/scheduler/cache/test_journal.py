@@ -59,7 +59,7 @@ def journal_of(cache: SchedulerCache, *, oldest: int = 0, stride: int = 10, copi
         return clock[0]
 
     journal = CacheJournal(newest, lambda: oldest, stride=stride, copies_max=copies_max)
-    journal.begin(cache)
+    journal.begin(cache, 0)
     return journal
 
 
