@@ -29,11 +29,22 @@ app.command("schedlab.cli.minimize:minimize", name="minimize")
 app.command("schedlab.cli.down:down", name="down")
 app.command("schedlab.cli.status:status", name="status")
 app.command("schedlab.cli.explain:explain", name="explain")
+app.command("schedlab.cli.trace:trace", name="trace")
 app.command("schedlab.cli.what_if:what_if", name="what-if")
 app.command("schedlab.cli.pending:pending", name="pending")
 app.command("schedlab.cli.why_not_full:why_not_full", name="why-not-full")
 app.command("schedlab.cli.decisions:decisions", name="decisions")
 app.command("schedlab.cli.env:env", name="env")
+node = App(name="node", help="Add nodes to the running cluster, let them fail and recover, drain and remove them.")
+for verb, function in (
+    ("add", "schedlab.cli.node.add:add"),
+    ("fail", "schedlab.cli.node.fail:fail"),
+    ("recover", "schedlab.cli.node.fail:recover"),
+    ("drain", "schedlab.cli.node.drain:drain"),
+    ("remove", "schedlab.cli.node.remove:remove"),
+):
+    node.command(function, name=verb)
+app.command(node)
 app.command("schedlab.cli.bench:bench", name="bench")
 
 

@@ -170,6 +170,7 @@ async def _serve(
             explainer=cluster.explainer,
             ask=Workers(lambda: cluster).ask,
             mirroring=mirroring,
+            trace=cluster.trace,
         )
         await served.serve(SimulatorApp(simulator, None if serving.insecure else served.token), sockets.simulator)
         addresses = {

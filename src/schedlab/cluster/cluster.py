@@ -38,7 +38,9 @@ from schedlab.decisions.annotations import AnnotationMode, Projection
 from schedlab.decisions.archive import Archive
 from schedlab.decisions.explainer import Explainer
 from schedlab.decisions.log import DEFAULT_BYTES_MAX, DecisionLog
+from schedlab.decisions.observers import Observers
 from schedlab.decisions.projector import AnnotationProjector
+from schedlab.decisions.spans import SpanLog, as_json
 from schedlab.kernel.clock import SECOND_NS, Clock
 from schedlab.kernel.randomness import RandomSource
 from schedlab.kubelet.heartbeats import Heartbeats
@@ -123,40 +125,52 @@ class Cluster(API):
         self.configurations: dict[str, tuple[Mapping[str, Any] | None, str]] = {}
         install_usages(self.registry)
         install(self.registry)
-        apply_stages(self.registry, settings.stages)
+        if original is None:
+            apply_stages(self.registry, settings.stages)
         self.informers = Informers(self.client("schedlab-informers"))
         self._wake: Callable[[], None] | None = None
         self.log = self._new_log(settings, archive)
+        self.spans = SpanLog(clock)
         self.warnings: Sequence[str] = ()
         self.scheduler_metrics = SchedulerMetrics(settings.feature_gates) if settings.counts else None
         #: Whether the scheduler has been told of everything by the one that it goes on from.
         self._is_told = original is not None and revision is None
         self.scheduler = self._new_scheduler(settings, random.split("scheduler"), original if self._is_told else None)
         self.explainer = Explainer(self.log, self.scheduler)
-        nodes_and_pods = self.informers if settings.kubelets else Unheard(self.informers)
-        self.kubelet = Kubelet(nodes_and_pods, clock, random.split("kubelet"), image_bandwidth=settings.image_bandwidth)
-        self.metrics, self._usage_checker = usage_parts(self.informers, clock, self.kubelet.runs)
+        self._make_nodes(random)
+        if original is None:
+            self.registry.on_write(self.spans.written)
+            self.informers.on_change("pods", self.spans.pod_changed)
+        self._add_parts(random.split("controllers"), root_ca)
+
+    def _make_nodes(self, random: RandomSource) -> None:
+        """Make the kubelets, what plays Stages, and what is asked of nodes."""
+        nodes_and_pods = self.informers if self.settings.kubelets else Unheard(self.informers)
+        self.kubelet = Kubelet(
+            nodes_and_pods, self.clock, random.split("kubelet"), image_bandwidth=self.settings.image_bandwidth
+        )
+        self.metrics, self._usage_checker = usage_parts(self.informers, self.clock, self.kubelet.runs)
         self.stages = StageController(
             nodes_and_pods,
-            clock,
+            self.clock,
             random.split("stages"),
             self.kubelet,
             finder(lambda: [one.type for one in self.registry.served]),
             follow=self._follow,
         )
-        self.kubelet.attach(self.stages)
+        self.kubelet.attach(self.stages, self.spans)
+        self.stages.observer = self.spans
         self.logs: LogSource = SimulatedLogs(self.kubelet.runs, self.kubelet.node_address)
         self.node_servers = NodeServers(
             self.kubelet,
             self.informers.lister("nodes"),
             self.informers.lister("pods"),
-            memory_qos=settings.feature_gates.enabled("MemoryQoS"),
+            memory_qos=self.settings.feature_gates.enabled("MemoryQoS"),
         )
         self.registry.on_resources(self.stages.resources_changed)
-        heartbeats = Heartbeats(clock, self.kubelet.failed_since_ns)
+        heartbeats = Heartbeats(self.clock, self.kubelet.failed_since_ns)
         self.registry.overlay("leases.coordination.k8s.io", Overlay(heartbeats.lease))
         self.registry.overlay("nodes", Overlay(heartbeats.node))
-        self._add_parts(random.split("controllers"), root_ca)
 
     def _new_log(self, settings: ClusterSettings, archive: Archive | None) -> DecisionLog:
         age_ns = settings.decisions_age_s * SECOND_NS
@@ -173,7 +187,7 @@ class Cluster(API):
             clock=self.clock,
             random=random,
             listers=self.informers,
-            observer=self.log,
+            observer=self.log if original is not None else Observers(self.spans, self.log),
             metrics=self.scheduler_metrics,
             origin=None if original is None else Origin.of(original.scheduler),
         )
@@ -253,6 +267,11 @@ class Cluster(API):
         if self.settings.static_pods is not None:
             StaticPods(self.settings.static_pods, self.registry, self.clock).start()
         super().start()
+
+    def trace(self, namespace: str, name: str) -> Mapping[str, Any] | None:
+        """Tell the way of a pod, None when nothing is known of it."""
+        found = self.spans.find(namespace, name)
+        return None if found is None else as_json(found, self.node_servers.reservation(namespace, name))
 
     def on_change(self, wake: Callable[[], None]) -> None:
         """Call `wake` after every change of an object that some part of the cluster listens to."""

@@ -88,9 +88,10 @@ class Kubelet:
         self, stages: Stages | None = None, observer: Observer | None = None, programs: Programs | None = None
     ) -> None:
         """Let Stages go before what happens here by itself, let somebody hear of it, let programs really run."""
-        self._workers.programs = programs or self._workers.programs
-        self._workers.stages = self._workers.stages if stages is None else stages
-        self._workers.observer = observer or self._workers.observer
+        workers = self._workers
+        workers.stages = workers.stages if stages is None else stages
+        workers.observer = workers.observer if observer is None else observer
+        workers.programs = workers.programs if programs is None else programs
 
     def ready(self) -> bool:
         """Whether a node or pod waits for its kubelet."""

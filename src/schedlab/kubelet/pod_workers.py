@@ -186,7 +186,7 @@ class PodWorkers:
             return [self._status(stored, report)]
         if pod.metadata.uid not in state.account.requests:
             state.account.take(pod)
-            self._observe(stored, "admitted", f"by the kubelet of {state.name}")
+            self._observe(stored, "kubelet", f"admitted on {state.name}, resources reserved")
         if pod.metadata.uid in self._ends and self._is_over(pod):
             return () if self._leaves(stored, "pod-complete") else self._end(stored, state)
         if pod.status.phase == "Running" and pod.status.pod_ip and not self._needs_life(pod, state):
@@ -196,7 +196,6 @@ class PodWorkers:
         address = state.address if pod.spec.host_network else state.pod_addresses.take(pod.metadata.uid)
         if self._needs_life(pod, state):
             return self._live(stored, node, state, address)
-        self._observe(stored, "running", "all containers started and ready")
         return [self._status(stored, status.running_status(stored.raw, state.address, address, format_time(now_ns)))]
 
     def _leaves(self, stored: StoredObject, part: str) -> bool:
@@ -257,7 +256,6 @@ class PodWorkers:
             self._tell(stored, state, Note("Normal", DEADLINE_REASON, DEADLINE_MESSAGE))
             told = {"reason": DEADLINE_REASON, "message": DEADLINE_MESSAGE}
             return [self._status(stored, {**status.ended_status(stored.raw, "Failed", now), **told})]
-        self._observe(stored, "succeeded", "all containers completed")
         return [self._status(stored, status.ended_status(stored.raw, "Succeeded", now))]
 
     def _respec(self, stored: StoredObject, pod: Pod, node: Node, state: SimulatedNode) -> Sequence[Write]:
@@ -340,7 +338,6 @@ class PodWorkers:
         if meta.finalizers and pod.status.phase not in FINISHED:
             # Somebody will still see the pod: it has to show that nothing runs any more.
             return [self._status(stored, status.ended_status(stored.raw, "Failed", format_time(now_ns)))]
-        self._observe(stored, "stopped", "the pod is deleted")
         options = {"gracePeriodSeconds": 0, "preconditions": {"uid": meta.uid}}
         return [Write("delete", "pods", meta.namespace, meta.name, options)]
 
@@ -350,7 +347,9 @@ class PodWorkers:
         recorder = self._events_of(state)
         path = f"{_FIELD_PATHS[note.kind]}{{{note.container}}}" if note.container else ""
         recorder.record(POD, stored, note.type, note.reason, note.message, path)
-        self._observe(stored, note.reason, f"{note.container}: {note.message}" if note.container else note.message)
+        self._observe(
+            stored, "kubelet", f"{note.reason}: {note.message}" + (f" ({note.container})" if note.container else "")
+        )
 
     def _observe(self, stored: StoredObject, step: str, text: str) -> None:
         if self.observer is not None:

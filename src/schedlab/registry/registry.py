@@ -7,7 +7,7 @@ Differs: nothing is asynchronous; `when_durable` says when an answer may be give
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from schedlab.api.kinds.catalog import STRATEGIES
 from schedlab.api.object import Object, StoredObject, WatchEvent
@@ -49,6 +49,9 @@ from schedlab.registry.services import ServiceAllocator
 from schedlab.registry.writes import Writer
 from schedlab.store import Store, StoreWatch
 
+#: Hears of a write: the object as it is now, the verb, the subresource, and who asked how.
+WriteListener: TypeAlias = Callable[[StoredObject, str, str, WriteOptions], None]
+
 
 class Registry:
     """Creates, changes, deletes and reads objects of every served resource.
@@ -78,6 +81,7 @@ class Registry:
         self._definitions.settle()
         self._scaler = Scaler(self._core, self._writer)
         self._pods = Pods(self._core)
+        self._listener: WriteListener | None = None
         self._evictor = Evictor(self._core, self._writer, self._deleter)
         self._adopter = Adopter(self._core)
 
@@ -149,7 +153,7 @@ class Registry:
     ) -> StoredObject:
         """Store a new object."""
         known = self.resource(resource)
-        return self._created(known, self._writer.create(known, obj, namespace, options))
+        return self._created(known, self._writer.create(known, obj, namespace, options), options)
 
     def create_written(
         self,
@@ -170,10 +174,11 @@ class Registry:
             )
         else:
             created = self._writer.create(known, written, namespace, options, "checked", decode)
-        return self._created(known, created)
+        return self._created(known, created, options)
 
-    def _created(self, known: Resource, created: StoredObject) -> StoredObject:
+    def _created(self, known: Resource, created: StoredObject, options: WriteOptions) -> StoredObject:
         self._definitions.written(known)
+        self._told(Written(created, created=True), "create", "", options)
         return known.present(created)
 
     def update(
@@ -189,7 +194,9 @@ class Registry:
         known = self.resource(resource)
         if subresource == SCALE:
             return self._scaler.update(known, obj, name, namespace, options)
-        return self._present(known, self._writer.update(known, obj, name, namespace, options, subresource))
+        written = self._writer.update(known, obj, name, namespace, options, subresource)
+        self._told(written, "update", subresource, options)
+        return self._present(known, written)
 
     def patch(
         self,
@@ -206,6 +213,7 @@ class Registry:
         if subresource == SCALE:
             return self._scaler.patch(known, name, namespace, patch_type, patch, options)
         written = self._patcher.patch(known, name, namespace, patch_type, patch, options, subresource)
+        self._told(written, "patch", subresource, options)
         return self._present(known, written)
 
     def apply(
@@ -222,7 +230,16 @@ class Registry:
         if subresource == SCALE:
             return self._scaler.apply(known, name, namespace, configuration, options)
         written = self._patcher.apply(known, name, namespace, configuration, options, subresource)
+        self._told(written, "apply", subresource, options)
         return self._present(known, written)
+
+    def on_write(self, listener: WriteListener) -> None:
+        """Call `listener` with every object that was created or changed, the verb, subresource and options."""
+        self._listener = listener
+
+    def _told(self, written: Written, verb: str, subresource: str, options: WriteOptions) -> None:
+        if self._listener is not None and not options.dry_run:
+            self._listener(written.object, verb, subresource, options)
 
     def _present(self, resource: Resource, written: Written) -> Written:
         self._definitions.written(resource)

@@ -23,11 +23,13 @@ class Explains(Protocol):
 class Simulator:
     """The decision log, who explains what it holds, and how the cluster is.
 
+    trace: tells the way of a pod, None when nothing is known of it.
     ask: has a question about the whole cluster answered by a worker; None where there is only a scheduler.
     """
 
     log: DecisionLog
     explainer: Explains
     status: Callable[[], Mapping[str, Any]] = dict
+    trace: Callable[[str, str], Mapping[str, Any] | None] | None = None
     ask: Callable[[Question], Awaitable[Any]] | None = None
     mirroring: Mirroring | None = None

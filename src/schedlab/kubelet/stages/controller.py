@@ -27,6 +27,7 @@ from schedlab.client.informers import Informer
 from schedlab.client.protocol import Outcome, Write
 from schedlab.kernel.clock import SECOND_NS, Clock, Timer
 from schedlab.kernel.randomness import RandomSource
+from schedlab.kubelet.pod_workers import Observer
 from schedlab.kubelet.stages import matching, steps
 from schedlab.kubelet.stages.definition import STAGES
 from schedlab.kubelet.stages.expressions import ExpressionError, Subject
@@ -124,6 +125,7 @@ class StageController:
         self._tracks: dict[Key, _Track] = {}
         self._queue: dict[Key, None] = {}
         self._due: dict[Key, None] = {}
+        self.observer: Observer | None = None
         follow(STAGES, self._on_stage)
 
     # --- asked by the kubelet ------------------------------------------------------------------------------------------
@@ -360,6 +362,8 @@ class StageController:
             self._tracks[key].choice = None
             self._nodes.look_again(key[0], key[1:])
             return ()
+        if self.observer is not None and key[0] == "pods":
+            self.observer.pod_step(stored, "stage", f"{stage.name} is played")
         effects: list[Effect] = []
         for deed in deeds:
             if isinstance(deed, Deed):

@@ -1,0 +1,202 @@
+"""The span log: what happened to each pod, from the request that made it until it was gone, one line per step.
+
+It hears of writes (registry), queue moves, cycles and bindings (scheduler), steps of kubelets and Stages, and changes of
+the pods themselves. A step is a small tuple with its words, made when it happens; records of the scheduler are not kept.
+So many steps are kept of one pod and of all; what is forgotten is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from schedlab.apimachinery.time import format_micro_time
+
+if TYPE_CHECKING:
+    from schedlab.api.object import StoredObject, WatchEvent
+    from schedlab.kernel.clock import Clock
+    from schedlab.registry import WriteOptions
+    from schedlab.scheduler.framework.record import BindingRecord, CycleRecord, QueueMove
+
+SPANS_OF_POD_MAX: Final = 400
+SPANS_MAX: Final = 200_000
+
+_CLIENT_LENGTH_MAX: Final = 60
+
+
+class Span(NamedTuple):
+    """One step of a pod: when, which, and in words."""
+
+    at_ns: int
+    step: str
+    text: str
+
+
+@dataclass(slots=True)
+class PodSpans:
+    """The steps of one pod."""
+
+    uid: str
+    namespace: str
+    name: str
+    spans: list[Span] = field(default_factory=list)
+    forgotten: int = 0
+
+
+class SpanLog:
+    """Keeps the steps of pods (scheduler.framework.record.Observer, kubelet.pod_workers.Observer)."""
+
+    def __init__(self, clock: Clock, *, spans_max: int = SPANS_MAX) -> None:
+        self._clock = clock
+        self._spans_max = spans_max
+        self._count = 0
+        self._pods: dict[str, PodSpans] = {}
+        self._newest: dict[tuple[str, str], str] = {}
+        self.forgotten_pods = 0
+
+    # --- asked ---------------------------------------------------------------------------------------------------------
+
+    def find(self, namespace: str, name: str) -> PodSpans | None:
+        """Return the steps of the newest pod of that name."""
+        uid = self._newest.get((namespace, name))
+        return None if uid is None else self._pods.get(uid)
+
+    def __len__(self) -> int:
+        return self._count
+
+    # --- told ----------------------------------------------------------------------------------------------------------
+
+    def written(self, obj: StoredObject, verb: str, subresource: str, options: WriteOptions) -> None:
+        """Take a write of any object (registry.WriteListener)."""
+        if obj.resource != "pods" or subresource == "status":
+            return
+        by = options.user_agent[:_CLIENT_LENGTH_MAX] or "the cluster itself"
+        who = f" ({options.user.name})" if options.user.name else ""
+        what = f"{verb} of {subresource}" if subresource else verb
+        known = self._pods.get(obj.uid)
+        is_new = known is None or not any(span.step == "request" for span in known.spans)
+        self._note(obj.uid, obj.namespace, obj.name, "request", f"{what} by {by}{who}")
+        if is_new and not subresource:
+            self._begin(self._pods[obj.uid], obj)
+
+    def _begin(self, pod: PodSpans, obj: StoredObject) -> None:
+        """Put the request that made a pod before what followed at once: the queue has heard of the pod by now."""
+        request = pod.spans.pop()
+        at_ns = min((span.at_ns for span in pod.spans), default=request.at_ns)
+        pod.spans[:0] = [Span(at_ns, "request", request.text), Span(at_ns, "admission", _admitted(obj))]
+        self._count += 1
+
+    def pod_changed(self, event: WatchEvent) -> None:
+        """Take a change of a pod (an informer's handler)."""
+        obj, before = event.object, event.previous
+        if event.type == "DELETED":
+            self._note(obj.uid, obj.namespace, obj.name, "gone", "the pod is deleted")
+            return
+        if before is None:
+            return
+        now, was = obj.view, before.view
+        if now.status.phase != was.status.phase:
+            reason = f": {now.status.reason}" if now.status.reason else ""
+            self._note(obj.uid, obj.namespace, obj.name, now.status.phase or "phase", f"was {was.status.phase}{reason}")
+        if now.metadata.deletion_timestamp and not was.metadata.deletion_timestamp:
+            grace = now.metadata.deletion_grace_period_seconds or 0
+            self._note(obj.uid, obj.namespace, obj.name, "deletion", f"asked for, with {grace}s to stop")
+
+    def pod_step(self, pod: StoredObject, step: str, text: str) -> None:
+        """Take a step of a kubelet or of a Stage (kubelet.pod_workers.Observer)."""
+        self._note(pod.uid, pod.namespace, pod.name, step, text)
+
+    def queue_move(self, move: QueueMove) -> None:
+        """Take a pod's move in the queue (Observer)."""
+        pod = move.pod
+        text = f"to {move.place}: {move.reason}"
+        if move.gate is not None:
+            text += f" ({move.gate[0]}: {move.gate[1]})"
+        asked = [f"{plugin} says {hint}" for _, plugin, hint, _ in move.hints]
+        if asked:
+            text += f" ({', '.join(asked)})"
+        self._note(pod.uid, pod.namespace, pod.name, "queue", text, move.at_ns)
+
+    def cycle(self, record: CycleRecord) -> None:
+        """Take a finished scheduling cycle (Observer)."""
+        pod, total = record.pod, len(record.node_names)
+        if record.result == "scheduled":
+            found = "" if record.feasible is None else f"{len(record.feasible)} of {total} nodes fit, "
+            text = f"attempt {record.attempt}: {found}{record.selected} chosen"
+        else:
+            text = f"attempt {record.attempt}: {record.failure_reason or record.result}: {record.failure_message}"
+        self._note(pod.uid, pod.namespace, pod.name, "cycle", text)
+
+    def binding(self, record: BindingRecord) -> None:
+        """Take a finished binding cycle (Observer)."""
+        pod = record.pod
+        text = f"attempt {record.attempt}: to {record.node}"
+        if record.error:
+            text += f" failed: {record.error}"
+        self._note(pod.uid, pod.namespace, pod.name, "bind", text, record.finished_ns)
+
+    # --- keeping -------------------------------------------------------------------------------------------------------
+
+    def _note(self, uid: str, namespace: str, name: str, step: str, text: str, at_ns: int | None = None) -> None:
+        found = self._pods.get(uid)
+        if found is None:
+            found = self._pods[uid] = PodSpans(uid, namespace, name)
+            self._newest[namespace, name] = uid
+        found.spans.append(Span(self._clock.now_ns() if at_ns is None else at_ns, step, text))
+        self._count += 1
+        if len(found.spans) > SPANS_OF_POD_MAX:
+            # How it began and how it is now are both worth more than what came between.
+            half = SPANS_OF_POD_MAX // 2
+            dropped = len(found.spans[half:-half])
+            del found.spans[half:-half]
+            found.forgotten += dropped
+            self._count -= dropped
+        while self._count > self._spans_max and len(self._pods) > 1:
+            self._forget_oldest(uid)
+
+    def _forget_oldest(self, keep: str) -> None:
+        uid = next(each for each in self._pods if each != keep)
+        gone = self._pods.pop(uid)
+        self._count -= len(gone.spans)
+        self.forgotten_pods += 1
+        if self._newest.get((gone.namespace, gone.name)) == uid:
+            del self._newest[gone.namespace, gone.name]
+
+
+def _admitted(obj: StoredObject) -> str:
+    """Say what admission has made of a new pod, as far as it matters to where it goes."""
+    pod = obj.view
+    told = [f"priority {pod.spec.priority or 0}"]
+    if pod.spec.priority_class_name:
+        told[0] += f" ({pod.spec.priority_class_name})"
+    told.append(f"scheduler {pod.spec.scheduler_name}")
+    if pod.status.qos_class:
+        told.append(f"class {pod.status.qos_class}")
+    if pod.spec.service_account_name:
+        told.append(f"account {pod.spec.service_account_name}")
+    if pod.spec.scheduling_gates:
+        told.append(f"gates {', '.join(gate.name for gate in pod.spec.scheduling_gates)}")
+    return "; ".join(told)
+
+
+def as_json(pod: PodSpans, reservation: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the way of a pod with the names of the REST API."""
+    spans: Sequence[Span] = sorted(pod.spans, key=lambda span: span.at_ns)
+    first_ns = spans[0].at_ns if spans else 0
+    return {
+        "namespace": pod.namespace,
+        "name": pod.name,
+        "uid": pod.uid,
+        "spans": [
+            {
+                "at": format_micro_time(span.at_ns),
+                "afterSeconds": round((span.at_ns - first_ns) / 1e9, 6),
+                "step": span.step,
+                "text": span.text,
+            }
+            for span in spans
+        ],
+        "forgotten": pod.forgotten,
+        "reservation": reservation,
+    }
