@@ -1,4 +1,4 @@
-"""Writes the pages of docs/reference that can be derived from the code: the command line and the plugins.
+"""Writes the pages of docs/reference that can be derived from the code: the command line, the plugins, the controllers.
 
 Run by `make docs`; tests/architecture fails while a page is out of date.
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 from cyclopts import App
 
 import schedlab.cli
+from schedlab.controllers.registry import CONTROLLERS, DRIVERS
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.plugins import registry
 from schedlab.scheduler.runtime.plugin_lists import POINTS, takes_part
@@ -38,6 +39,7 @@ def plugin_entries() -> dict[str, PluginEntry]:
 def pages() -> dict[Path, str]:
     """Every generated page with its text."""
     return {
+        REFERENCE / "controllers.md": NOTE + _controllers_page({**CONTROLLERS, **DRIVERS}),
         REFERENCE / "cli.md": NOTE + _command_line_page(command_line()),
         REFERENCE / "plugins.md": NOTE + _plugins_page(plugin_entries()),
     }
@@ -71,6 +73,31 @@ def _plugins_page(entries: Mapping[str, PluginEntry]) -> str:
             _paragraph(text, "Mirrors"),
             _paragraph(text, "Differs"),
         ]
+        rows.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
+    return "\n".join(rows) + "\n"
+
+
+def _controllers_page(controllers: Mapping[str, object]) -> str:
+    rows = [
+        "# Controllers",
+        "",
+        "All controllers that a cluster runs, in the order in which they are stepped, by the names that",
+        "kube-controller-manager's `--controllers` knows; those that begin with `simulated-` stand for drivers of a real",
+        "cluster. They write as `kube-controller-manager`, with upstream's conditions, events and delays. What only a real",
+        "cluster needs is left out: clouds, certificates, tokens of bootstrapping.",
+        "",
+        "| Controller | What it does | Mirrors | Differs |",
+        "|---|---|---|---|",
+    ]
+    for name, make in controllers.items():
+        module = inspect.getmodule(make)
+        assert module is not None, f"{name} is made by nobody"
+        text = (inspect.getdoc(module) or "").replace(" Differs: ", "\nDiffers: ")
+        about = text.split("\n\n")[0]
+        if about.startswith("The controller: "):
+            # The package says which one.
+            about = (inspect.getdoc(sys.modules[module.__name__.rpartition(".")[0]]) or "").split("\n\n")[0]
+        cells = [f"`{name}`", about, _paragraph(text, "Mirrors"), _paragraph(text, "Differs")]
         rows.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
     return "\n".join(rows) + "\n"
 
