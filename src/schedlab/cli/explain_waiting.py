@@ -58,7 +58,7 @@ def _waits(found: Mapping[str, Any]) -> list[str]:
         lines.append(f"  gated by {found['gatedBy']}")
     if found["rejectedBy"]:
         lines.append(f"  turned down by {', '.join(found['rejectedBy'])}")
-    if "backoffLeftSeconds" in found:
+    if "backoffLeftSeconds" in found and found["place"] != "unschedulable":
         lines.append(f"  backoff ends in {found['backoffLeftSeconds']} s")
     lines += [f"  {each['plugin']} hears of {'; '.join(each['events']) or 'nothing'}" for each in found["wokenBy"]]
     if "flushedAfter" in found:

@@ -45,6 +45,9 @@ class Projection:
         limit = AUTO_BYTES_MAX if self.mode == "auto" else TOTAL_BYTES_MAX - others_bytes
         limit = min(limit, TOTAL_BYTES_MAX - others_bytes)
         newest = self._one(attempts[-1], f"{self.pointer}/{namespace}/{name}", limit)
+        if _size(newest) > TOTAL_BYTES_MAX - others_bytes:
+            # The pod's own annotations leave no room, not even to say where the result is.
+            return {}
         entry = go_json(newest)
         left = limit - _size(newest) - len(HISTORY_KEY) - len(entry.encode()) - 2
         if left < 0:

@@ -51,9 +51,9 @@ def explain(story: PodStory, question: PodQuestion = _EVERYTHING, moments: Momen
     attempt = pick(story, question.attempt)
     cycle = attempt.cycle()
     _check_nodes(cycle, (*question.nodes, *([question.versus] if question.versus else ())))
-    entries = _in_order(_nodes(cycle), cycle)
+    every = entries = _in_order(_nodes(cycle), cycle)
     if question.nodes:
-        entries = [entry for entry in entries if entry["node"] in question.nodes]
+        entries = [entry for entry in every if entry["node"] in question.nodes]
     inquiry = _add_numbers(entries, attempt, cycle, question, moments or NoMoments())
     out = {
         "pod": f"{story.namespace}/{story.name}",
@@ -64,7 +64,7 @@ def explain(story: PodStory, question: PodQuestion = _EVERYTHING, moments: Momen
         "revision": cycle.revision,
         "scheduler": cycle.profile,
         "result": cycle.result,
-        "answer": answer(cycle, attempt.binding, entries),
+        "answer": answer(cycle, attempt.binding, every),
         "message": cycle.failure_message,
         "numbers": "none" if inquiry is None else "of the attempt" if inquiry.moment.exact else "of now",
         "selected": cycle.selected,
