@@ -131,17 +131,17 @@ class EtcdBackend:
         return Snapshot(self._marker.revision, tuple(objects.values()), changes)
 
     def _require_empty(self) -> None:
-        for key, _ in self._pairs(keys_only=True):
+        for key, _ in self._pairs(0, keys_only=True):
             raise SchedlabError(
                 f"etcd holds what schedlab did not write, {key.decode(errors='replace')} among it",
                 location=OPTION,
                 hint="use an empty etcd, or another --etcd-prefix",
             )
 
-    def _pairs(self, *, keys_only: bool = False) -> Iterator[tuple[bytes, bytes]]:
-        """Walk over keys and values, but for our own, as they are at one revision."""
+    def _pairs(self, revision: int, *, keys_only: bool = False) -> Iterator[tuple[bytes, bytes]]:
+        """Walk over keys and values, but for our own, as they are at a revision of etcd; 0 is the newest one."""
         rpc = self._client.rpc
-        (start, end), revision = self._keys.range, 0
+        start, end = self._keys.range
         while True:
             request = rpc.RangeRequest(key=start, range_end=end, limit=_PAGE, revision=revision, keys_only=keys_only)
             page = self._client.call("KV", "Range", request)
@@ -150,10 +150,10 @@ class EtcdBackend:
                     yield pair.key, pair.value
             if not page.more:
                 return
-            start, revision = page.kvs[-1].key + b"\0", page.header.revision
+            start = page.kvs[-1].key + b"\0"
 
     def _objects(self) -> Iterator[tuple[bytes, StoredObject]]:
-        for key, value in self._pairs():
+        for key, value in self._pairs(self._marker_revision):
             yield key, self._decode(key, value)
 
     def _decode(self, key: bytes, value: bytes) -> StoredObject:
@@ -171,6 +171,7 @@ class EtcdBackend:
         """Read the changes that led to the objects, as far back as etcd tells of them without a gap."""
         seen: dict[bytes, StoredObject] = {}
         changes: list[WatchEvent] = []
+        writes: list[tuple[int, int]] = []
         for write in self._history():
             first = write.marker.revision - len(write.changes) + 1
             for number, change in enumerate(write.changes):
@@ -179,7 +180,9 @@ class EtcdBackend:
                     changes.clear()
                 else:
                     changes.append(event)
-            self._writes.append((write.marker.revision, write.etcd_revision))
+            writes.append((write.marker.revision, write.etcd_revision))
+        # Without a history there is the one write at its end, of just now.
+        self._writes = writes or self._writes
         return changes
 
     def _history(self) -> Iterator[Write]:

@@ -180,6 +180,23 @@ def test_compaction_forgets_changes_but_no_object(own: Etcd, opening: Callable[[
         own.call("KV", "Range", key=b"/registry/pods/d/a", revision=3)
 
 
+def test_compaction_goes_on_behind_a_restart(own: Etcd, opening: Callable[[EtcdPlace], Opened]) -> None:
+    """What was written before it is forgotten up to the revision that is asked for, no further."""
+    place = EtcdPlace((own.url,))
+    store = opening(place)
+    for number in range(5):
+        store.put("a", str(number))
+        store.settle()
+    again = opening(place)
+    again.store.compact(4)
+    again.put("b")
+    again.settle()
+    after = opening(place)
+
+    assert after.store.compacted_revision == 4
+    assert sorted(after.state()) == ["pods d/a", "pods d/b"]
+
+
 def test_everything_can_be_compacted(own: Etcd, opening: Callable[[EtcdPlace], Opened]) -> None:
     """Also by etcd itself, up to its newest revision."""
     place = EtcdPlace((own.url,))
