@@ -89,6 +89,8 @@ class Repeats:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._known: dict[_Key, Outcome] = {}
+        #: The admission plugins that were asked.
+        self._asked = core.admission.plugins
         #: Requests that came once.
         self._seen: dict[_Key, None] = {}
         #: How many requests of a sort have come in a row that were like no other.
@@ -157,6 +159,9 @@ class Repeats:
         likeness = resource.strategy.likeness
         if likeness is None or options.dry_run or options.user.extra:
             return None
+        if self._asked is not self._core.admission.plugins:
+            self._asked = self._core.admission.plugins
+            self._known.clear()
         # Where nothing has been alike for long, only some requests are tried, since to describe one costs, too.
         lonely = self._lonely[sort] = self._lonely.get(sort, 0) + 1
         if lonely > _PATIENCE and lonely % _SAMPLE:
@@ -189,7 +194,12 @@ class Repeats:
 
     def remember(self, request: Request, notes: Notes, made: StoredObject, warnings: Sequence[str]) -> None:
         """Keep what the long way has made of a request, if it can be told what it depended on."""
-        if notes.wrote or notes.other_draws or len(notes.suffixes) > 1 or _names_blank(notes, request.blanks):
+        if (
+            notes.wrote
+            or notes.other_draws
+            or len(notes.suffixes) > 1
+            or _names_blank(notes, request.blanks, made.name)
+        ):
             return
         blanks = {**request.blanks, **_tokens(notes.suffixes)}
         segments = _blanked(made, request.likeness, blanks)
@@ -237,9 +247,10 @@ def _tokens(suffixes: Sequence[str]) -> Blanks:
     return {suffix.encode(): b"\0S%d\0" % number for number, suffix in enumerate(suffixes)}
 
 
-def _names_blank(notes: Notes, blanks: Blanks) -> bool:
+def _names_blank(notes: Notes, blanks: Blanks, name: str) -> bool:
     """Whether something was looked up by a value that differs from request to request."""
-    return any(value.decode() in key for _, key in notes.reads for value in blanks if key)
+    values = (name, *(value.decode() for value in blanks))
+    return any(value in key for _, key in notes.reads for value in values)
 
 
 def _blanked(made: StoredObject, likeness: Likeness, blanks: Blanks) -> Segments:

@@ -65,6 +65,37 @@ def test_what_asks_somebody_outside_is_always_asked() -> None:
     assert world.asked == 5
 
 
+def test_a_plugin_that_comes_later_is_asked() -> None:
+    world = Counted()
+    for number in range(4):
+        world.create(f"web-{number}")
+    later: list[str] = []
+    world.registry.admit(
+        Admission(
+            "Later", mutate=lambda attributes, _: later.append(attributes.name), resources=("pods",), repeats=True
+        )
+    )
+    for number in range(4, 9):
+        world.create(f"web-{number}")
+
+    assert later == ["web-4"]
+
+
+def test_a_look_up_by_the_name_itself_keeps_it_from_being_remembered() -> None:
+    """What is found may differ from name to name."""
+    world = Counted()
+    found: list[bool] = []
+
+    def look(attributes: Attributes, core: Core) -> None:
+        found.append(core.find("configmaps", "default", attributes.name) is not None)
+
+    world.registry.admit(Admission("Look", mutate=look, resources=("pods",), repeats=True))
+    for number in range(5):
+        world.create(f"web-{number}")
+
+    assert len(found) == 5
+
+
 @pytest.mark.parametrize(
     ("resource", "body"),
     [
