@@ -109,6 +109,14 @@ INSECURE: Final = (
     "administrator of this cluster. Pages of other sites and other machines are still kept out."
 )
 
+ShadowsOption: TypeAlias = Annotated[
+    tuple[Path, ...],
+    Parameter(
+        negative="",
+        help="A KubeSchedulerConfiguration that decides every pod, too, and binds none. May be given several times.",
+    ),
+]
+
 StaticPodsOption: TypeAlias = Annotated[
     Path | None,
     Parameter(help="Folder of manifests, as /etc/kubernetes/manifests: the node control-plane runs their pods."),

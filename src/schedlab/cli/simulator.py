@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from schedlab.cli.import_cluster import report_lines
 from schedlab.cli.options import APIServerOptions
-from schedlab.cli.up import Ports, read_config, run_cluster
+from schedlab.cli.up import Beside, Ports, read_config, run_cluster
 from schedlab.cluster.cluster import ClusterSettings
 from schedlab.cluster.home import Home
 from schedlab.cluster.served import Serving
@@ -48,7 +48,7 @@ def simulator(
         Home.of(name),
         Ports(chosen.apiserver_port or 3131, chosen.port or 1212),
         _serving(chosen, config, insecure=insecure),
-        partial(_begin, chosen),
+        Beside(begin=partial(_begin, chosen)),
     )
     return 0
 

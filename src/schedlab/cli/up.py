@@ -8,7 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import uvloop
 from cyclopts import Parameter
@@ -23,6 +23,7 @@ from schedlab.cli.options import (
     APIServerOptions,
     PluginOptions,
     SecurePortOption,
+    ShadowsOption,
     StagesOption,
     StaticPodsOption,
     StorageOptions,
@@ -43,6 +44,7 @@ from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.service import Mirroring
 from schedlab.web.app import SimulatorApp
 from schedlab.web.simulator import Simulator
+from schedlab.whatif.shadow import Shadow
 from schedlab.whatif.workers import Workers
 
 #: Does what is to be done once a cluster answers.
@@ -53,6 +55,7 @@ def up(
     *,
     nodes: Annotated[int, Parameter(help="Nodes to make at the start.")] = 0,
     config: Annotated[Path | None, Parameter(help="A KubeSchedulerConfiguration file for the scheduler.")] = None,
+    shadow_config: ShadowsOption = (),
     plugins: PluginOptions = NO_PLUGINS,
     stages: StagesOption = (),
     static_pods: StaticPodsOption = None,
@@ -100,8 +103,28 @@ def up(
         decisions_bytes=decisions.read_bytes(),
         decisions_age_s=decisions.read_age_s(),
     )
-    run_cluster(settings, Home.of(name), Ports(apiserver_port, port, secure_port), serving.serving(storage.read()))
+    ports = Ports(apiserver_port, port, secure_port)
+    beside = Beside(shadows=tuple((file, read_config(file)) for file in shadow_config))
+    run_cluster(settings, Home.of(name), ports, serving.serving(storage.read()), beside)
     return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What there is beside a cluster: files and contents of shadow configurations, and what is done once it answers."""
+
+    shadows: tuple[tuple[Path, Mapping[str, Any]], ...] = ()
+    begin: Begin | None = None
+
+    def make_shadows(self, cluster: Cluster) -> tuple[Shadow, ...]:
+        """Let the shadows decide what the cluster's scheduler decides."""
+        made = tuple(Shadow(file.stem, cluster, raw, str(file)) for file, raw in self.shadows)
+        for shadow in made:
+            cluster.observers.add(shadow)
+        return made
+
+
+NOTHING_BESIDE: Final = Beside()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +137,9 @@ class Ports:
 
 
 def run_cluster(
-    settings: ClusterSettings, home: Home, ports: Ports, serving: Serving, begin: Begin | None = None
+    settings: ClusterSettings, home: Home, ports: Ports, serving: Serving, beside: Beside = NOTHING_BESIDE
 ) -> None:
-    """Run a cluster until it is stopped; `begin` is called with what it can do with others, once it answers."""
+    """Run a cluster until it is stopped."""
     home.prepare()
     with (
         home.hold(),
@@ -124,7 +147,7 @@ def run_cluster(
         bound_socket(ports.simulator, "--port") as simulator,
         optional_socket(ports.scheduler, "--secure-port") as secure,
     ):
-        uvloop.run(_serve(settings, home, Sockets(api, simulator, secure), serving, begin))
+        uvloop.run(_serve(settings, home, Sockets(api, simulator, secure), serving, beside))
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -156,13 +179,12 @@ class Sockets:
     scheduler: socket.socket | None
 
 
-async def _serve(
-    settings: ClusterSettings, home: Home, sockets: Sockets, serving: Serving, begin: Begin | None
-) -> None:
+async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, serving: Serving, beside: Beside) -> None:
     served = ServedCluster(settings, home, sockets.api, serving)
     try:
-        await served.start()
         cluster = served.cluster
+        shadows = beside.make_shadows(cluster)
+        await served.start()
         mirroring = Mirroring(cluster.registry, cluster.clock, cluster)
         simulator = Simulator(
             log=cluster.log,
@@ -171,6 +193,7 @@ async def _serve(
             ask=Workers(lambda: cluster).ask,
             mirroring=mirroring,
             trace=cluster.trace,
+            shadows=shadows,
         )
         await served.serve(SimulatorApp(simulator, None if serving.insecure else served.token), sockets.simulator)
         addresses = {
@@ -184,8 +207,8 @@ async def _serve(
         for warning in cluster.warnings:
             print(f"warning: {warning}", file=sys.stderr, flush=True)
         print("\n".join(_greeting(home, addresses, cluster, serving.storage)), flush=True)
-        if begin is not None:
-            await begin(mirroring)
+        if beside.begin is not None:
+            await beside.begin(mirroring)
         await served.until_stopped()
     finally:
         await served.stop()

@@ -131,6 +131,8 @@ class Cluster(API):
         self._wake: Callable[[], None] | None = None
         self.log = self._new_log(settings, archive)
         self.spans = SpanLog(clock)
+        #: Who hears of the scheduler's decisions; nobody traces what forks do.
+        self.observers = Observers(self.log) if original is not None else Observers(self.spans, self.log)
         self.warnings: Sequence[str] = ()
         self.scheduler_metrics = SchedulerMetrics(settings.feature_gates) if settings.counts else None
         #: Whether the scheduler has been told of everything by the one that it goes on from.
@@ -187,7 +189,7 @@ class Cluster(API):
             clock=self.clock,
             random=random,
             listers=self.informers,
-            observer=self.log if original is not None else Observers(self.spans, self.log),
+            observer=self.observers,
             metrics=self.scheduler_metrics,
             origin=None if original is None else Origin.of(original.scheduler),
         )

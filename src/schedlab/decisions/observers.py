@@ -14,6 +14,10 @@ class Observers:
     def __init__(self, *observers: Observer) -> None:
         self._observers = observers
 
+    def add(self, observer: Observer) -> None:
+        """Tell one more, before the others."""
+        self._observers = (observer, *self._observers)
+
     def cycle(self, record: CycleRecord) -> None:
         """A scheduling cycle ended."""
         for observer in self._observers:

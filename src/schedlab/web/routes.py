@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from schedlab.web import decisions, mirroring, start_page, status, traces, whatif
+from schedlab.web import decisions, mirroring, shadows, start_page, status, traces, whatif
 from schedlab.web.routing import Route
 
 ROUTES: Final[tuple[Route, ...]] = (
@@ -14,6 +14,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *whatif.ROUTES,
     *mirroring.ROUTES,
     *traces.ROUTES,
+    *shadows.ROUTES,
 )
 
 #: What can be called, as the reference writes it: `GET /api/v1/status`.

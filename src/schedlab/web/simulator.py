@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from schedlab.decisions.explain import PodQuestion
 from schedlab.decisions.log import DecisionLog
 from schedlab.mirror.service import Mirroring
+from schedlab.whatif.shadow import Shadow
 from schedlab.whatif.workers import Question
 
 
@@ -33,3 +34,4 @@ class Simulator:
     trace: Callable[[str, str], Mapping[str, Any] | None] | None = None
     ask: Callable[[Question], Awaitable[Any]] | None = None
     mirroring: Mirroring | None = None
+    shadows: Sequence[Shadow] = ()
