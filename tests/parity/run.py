@@ -5,7 +5,7 @@ The results go to a folder in the judge's format, one FAMILY.jsonl per family; t
 
 Feature gates can be forced for every case, from the command line or by SCHEDLAB_PARITY_GATES
 (`--gate OpportunisticBatching=true`). `--arrays`, `--scalar` and `--full` show that neither the array forms of dry
-runs, nor plugins without array forms, nor records of every verdict change a decision.
+runs, nor plugins without array forms, nor records of every verdict change a decision; nor do metrics (`--counted`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parse(arguments)
     try:
         gates = FeatureGates.parse(",".join(options.gate), location="--gate").overrides
-        mode = Mode(gates, arrays=options.arrays, full=options.full, scalar=options.scalar)
+        chosen = {name: getattr(options, name) for name in ("arrays", "full", "scalar", "counted")}
+        mode = Mode(gates, **chosen)
         with tempfile.TemporaryDirectory(prefix="parity-") as scratch:
             return _run(options, mode, Path(scratch))
     except (CorpusError, SchedlabError) as error:
@@ -61,6 +62,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--arrays", action="store_true", help="let preemption try all nodes at once")
     parser.add_argument("--full", action="store_true", help="have every filter judge every node")
     parser.add_argument("--scalar", action="store_true", help="ask plugins about one node at a time")
+    parser.add_argument("--counted", action="store_true", help="let the scheduler keep metrics")
     parser.add_argument("--keep", type=Path, help="write the results to this folder and keep them")
     parser.add_argument("--show", type=int, default=3, help="how many differences of a family to print")
     parser.add_argument("--jobs", type=int, default=2, help="worker processes")

@@ -55,9 +55,9 @@ def test_reports_are_equal() -> None:
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-@pytest.mark.parametrize("mode", ["--arrays", "--scalar", "--full"])
+@pytest.mark.parametrize("mode", ["--arrays", "--scalar", "--full", "--counted"])
 def test_modes_change_no_decision(mode: str) -> None:
-    """Array forms of dry runs, scalar forms alone, and records of every verdict leave every decision as it is."""
+    """Array forms of dry runs, scalar forms alone, records of every verdict and metrics leave every decision as it is."""
     families = ("preemption", "preemptmixed", "configmixed")
 
     run = _run(places.CORPUS, mode, *(argument for family in families for argument in ("--family", family)))

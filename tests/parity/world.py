@@ -31,6 +31,7 @@ from schedlab.scheduler.config import load
 from schedlab.scheduler.framework.record import BindingRecord, CycleRecord, QueueMove
 from schedlab.scheduler.framework.status import Status
 from schedlab.scheduler.framework.types import PodInfo
+from schedlab.scheduler.metrics import SchedulerMetrics
 from schedlab.scheduler.scheduler import Scheduler
 from schedlab.store import Snapshot, Store
 from tests.parity import volumes
@@ -116,12 +117,14 @@ class Mode:
 
     arrays: nobody listens to single filter calls, so that preemption may try all nodes at once. full: every filter
     judges every node for the record. scalar: plugins are asked about one node at a time.
+    counted: the scheduler keeps metrics, which puts its plugins behind stop watches.
     """
 
     gates: Mapping[str, bool] = field(default_factory=dict)
     arrays: bool = False
     full: bool = False
     scalar: bool = False
+    counted: bool = False
 
 
 class World:
@@ -156,6 +159,7 @@ class World:
             filter_tap=None if mode.arrays else self.observer,
             full=mode.full,
             registry=scalar_registry() if mode.scalar else None,
+            metrics=SchedulerMetrics(features) if mode.counted else None,
         )
         for resource in self.scheduler.resources():
             informers.on_change(resource, self.scheduler.handle)
