@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Final
 from schedlab.api.object import Object, StoredObject, WatchEvent
 from schedlab.api.views.core import Pod, Service
 from schedlab.apimachinery.errors import StatusError
-from schedlab.apimachinery.ip import is_ipv6
 from schedlab.client.protocol import Write
 from schedlab.controllers.endpoints.subsets import CAPACITY, NO_PORT, PortKey, Subsets, truncate
 from schedlab.controllers.framework import kinds
@@ -33,6 +32,7 @@ from schedlab.controllers.framework.services import (
     Memberships,
     TriggerTimes,
     belongs,
+    canonical_address,
     has_endpoints,
     has_hostname,
     is_headless,
@@ -169,8 +169,8 @@ def _subsets(service: Service, pods: Sequence[StoredObject]) -> list[Object]:
 def _address(service: Service, pod: Pod) -> str:
     """Return the first address of the pod of the service's first family."""
     families = service.spec.ip_families
-    wants_ipv6 = families[0] == "IPv6" if families else is_ipv6(pod.status.pod_ip)
-    return next((each.ip for each in pod.status.pod_ips if is_ipv6(each.ip) == wants_ipv6), "")
+    family = families[0] if families else canonical_address(pod.status.pod_ip)[1]
+    return next((each.ip for each in pod.status.pod_ips if canonical_address(each.ip)[1] == family), "")
 
 
 def _is_current(current: StoredObject, subsets: Sequence[Object], service: StoredObject) -> bool:

@@ -12,12 +12,12 @@ from typing import Any, Final, TypeAlias
 
 from schedlab.api.object import Object, StoredObject
 from schedlab.api.views.core import Pod, Service
-from schedlab.apimachinery.ip import format_ip, is_ipv6, parse_ip
 from schedlab.controllers.framework import kinds
 from schedlab.controllers.framework.pods import is_ready
 from schedlab.controllers.framework.services import (
     HEADLESS,
     NO_ADDRESS,
+    canonical_address,
     has_hostname,
     is_headless,
     name_prefix,
@@ -69,8 +69,8 @@ def new_endpoint(pod: StoredObject, zone: str, service: Service, address_type: s
 
 
 def _addresses(pod: Pod, address_type: str) -> list[str]:
-    texts = [each.ip for each in pod.status.pod_ips if is_ipv6(each.ip) == (address_type == "IPv6")]
-    return [format_ip(address) for address in map(parse_ip, texts) if address is not None]
+    known = [canonical_address(each.ip) for each in pod.status.pod_ips]
+    return [text for text, family in known if family == address_type]
 
 
 def endpoint_ports(service: Service, pod: Pod) -> list[Port]:

@@ -7,11 +7,13 @@ Differs: nothing.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from schedlab.api.object import StoredObject, WatchEvent
 from schedlab.api.views.core import Pod, Service, ServicePort
+from schedlab.apimachinery.ip import format_ip, is_ipv6, parse_ip
 from schedlab.apimachinery.names import name_is_dns_subdomain
 from schedlab.apimachinery.time import format_time, parse_time
 from schedlab.client.informers import Informer
@@ -112,6 +114,13 @@ def target_port(pod: Pod, port: ServicePort) -> int | None:
     return None
 
 
+@functools.lru_cache(maxsize=1 << 16)
+def canonical_address(text: str) -> tuple[str, str]:
+    """Return an address in its usual form, and its family; both are empty for what is none."""
+    address = parse_ip(text)
+    return ("", "") if address is None else (format_ip(address), "IPv6" if is_ipv6(text) else "IPv4")
+
+
 def target(pod: StoredObject) -> dict[str, Any]:
     """Return the reference to the pod behind an address."""
     return {"kind": "Pod", "namespace": pod.namespace, "name": pod.name, "uid": pod.uid}
@@ -159,5 +168,9 @@ def with_last_change(metadata: Mapping[str, Any], when_ns: int) -> dict[str, Any
 def _transition_ns(pod: Pod) -> int:
     for condition in pod.status.conditions:
         if condition.type == "Ready":
-            return parse_time(condition.last_transition_time) if condition.last_transition_time else 0
+            return _moment_ns(condition.last_transition_time) if condition.last_transition_time else 0
     return 0
+
+
+# Pods of a rollout share a few moments, and are looked at again and again.
+_moment_ns = functools.lru_cache(maxsize=1 << 12)(parse_time)
