@@ -59,8 +59,11 @@ class Connection:
         self._transport.abort()
 
 
+_HEAD: Final = b"HTTP/1.1 "
+
+
 class GatheringTransport:
-    """A transport that sends together what is written in one turn of the loop: the head of an answer and its body.
+    """A transport that sends the head of an answer together with what follows it in the same turn of the loop.
 
     Each write of its own is a packet, a system call and, with TLS, a record.
     """
@@ -73,10 +76,15 @@ class GatheringTransport:
         self._parts: list[bytes] = []
 
     def write(self, data: bytes) -> None:
-        """Send soon."""
-        if not self._parts:
+        """Send at once, or soon if it is a head."""
+        if data.startswith(_HEAD):
+            self._parts.append(data)
             self._loop.call_soon(self._flush)
-        self._parts.append(data)
+        elif self._parts:
+            self._parts.append(data)
+            self._flush()
+        else:
+            self._transport.write(data)
 
     def _flush(self) -> None:
         parts, self._parts = self._parts, []
