@@ -24,7 +24,7 @@ LAST_CHANGE: Final = "endpoints.kubernetes.io/last-change-trigger-time"
 HEADLESS: Final = "service.kubernetes.io/headless"
 NO_ADDRESS: Final = "None"
 _EXTERNAL_NAME: Final = "ExternalName"
-# An address that was not usable will not be so a moment later.
+#: How often a service whose endpoints cannot be written is tried again before it is left alone.
 RETRIES_MAX: Final = 15
 SLICE_RETRY_BASE_NS: Final = SECOND_NS
 
