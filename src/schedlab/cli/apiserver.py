@@ -21,6 +21,7 @@ from schedlab.cli.options import (
 )
 from schedlab.cluster.api import APISettings
 from schedlab.cluster.home import Home
+from schedlab.cluster.memory import calm_garbage_collector
 from schedlab.cluster.served import ServedAPI, Serving
 
 
@@ -61,6 +62,7 @@ async def _serve(settings: APISettings, home: Home, bound: socket.socket, servin
     served = ServedAPI(settings, home, bound, serving)
     try:
         await served.start()
+        calm_garbage_collector()
         home.write_cluster({"apiserver": served.url, "pid": os.getpid()})
         print(f"Kubernetes API   {served.url}\nkubeconfig       {home.kubeconfig}", flush=True)
         await served.until_stopped()

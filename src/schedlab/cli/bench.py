@@ -143,12 +143,21 @@ def _lines(
                 **each.facts,
                 "calibration": calibration,
                 "ratio": None if ratio is None else round(ratio, 2),
+                "ratioByProcessorTime": _ratio_by_cpu(case.name, each, calibration) if own_size else None,
                 "threshold": bound or None,
                 "belowThreshold": bool(missed),
                 "machine": machine.describe(),
             }
         )
     return made
+
+
+def _ratio_by_cpu(test_case: str, figures: Figures, calibration: float) -> float | None:
+    """Return the ratio as it were if nothing else ran on the machine."""
+    if not figures.cpu_us_per_pod:
+        return None
+    ratio = machine.ratio(test_case, 1e6 / figures.cpu_us_per_pod, calibration)
+    return None if ratio is None else round(ratio, 2)
 
 
 def _tell(case: TestCase, workload: Workload, lines: Sequence[Mapping[str, Any]], least: float) -> bool:
@@ -161,12 +170,13 @@ def _tell(case: TestCase, workload: Workload, lines: Sequence[Mapping[str, Any]]
     rates = [float(each["podsPerSecond"].get("Average", 0.0)) for each in lines]
     rate, cycle = line["podsPerSecond"], line["cycleMicroseconds"]
     ratio = "" if line["ratio"] is None else f" = {line['ratio']:.1f} R"
+    by_cpu = "" if line["ratioByProcessorTime"] is None else f" = {line['ratioByProcessorTime']:.1f} R"
     spread = f" (median of {len(rates)}: {rates[0]:.0f} to {rates[-1]:.0f})" if len(rates) > 1 else ""
     _say(f"{line['workload']}: {median(rates):.0f} pods/s{ratio}{spread}")
     _say(
         f"  pods/s p50 {rate.get('Perc50', 0):.0f}, p95 {rate.get('Perc95', 0):.0f}, p99 {rate.get('Perc99', 0):.0f}; "
         f"cycle us p50 {cycle.get('Perc50', 0):.0f}, p95 {cycle.get('Perc95', 0):.0f}, p99 {cycle.get('Perc99', 0):.0f}; "
-        f"cpu {line['cpuMicrosecondsPerPod']:.0f} us/pod"
+        f"cpu {line['cpuMicrosecondsPerPod']:.0f} us/pod{by_cpu}"
     )
     _say(
         f"  memory {line['memoryPeakMiB']} MiB at most, {line['attempts']} attempts recorded at "

@@ -36,6 +36,7 @@ from schedlab.cli.options import (
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.home import Home
 from schedlab.cluster.image_bandwidth import read_image_bandwidth
+from schedlab.cluster.memory import calm_garbage_collector
 from schedlab.cluster.served import ServedCluster, Serving, loopback_address
 from schedlab.cluster.stage_loading import load_stages
 from schedlab.cluster.storage import Storage
@@ -185,6 +186,7 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, servin
         cluster = served.cluster
         shadows = beside.make_shadows(cluster)
         await served.start()
+        calm_garbage_collector()
         mirroring = Mirroring(cluster.registry, cluster.clock, cluster)
         simulator = Simulator(
             log=cluster.log,

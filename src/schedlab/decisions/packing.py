@@ -135,7 +135,8 @@ class Block:
         numbers = _Numbers()
         attempts = [_pack_all(arrays, nodes, numbers) for arrays, nodes in self._open]
         blob = _Blob(attempts, numbers.packed(), _reason_texts(arrays for arrays, _ in self._open))
-        self._blob = _COMPRESSOR.compress(_encode(blob))
+        # A copy: what the compressor returns holds on to the room that it might have needed.
+        self._blob = bytes(memoryview(_COMPRESSOR.compress(_encode(blob))))
         self._open = []
 
     def arrays(self, place: int) -> tuple[Arrays, Mapping[int, tuple[str, ...]]]:

@@ -19,6 +19,7 @@ from schedlab.apimachinery.errors import StatusError
 from schedlab.apimachinery.gvk import GroupVersionKind, parse_group_version
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.driver import BatchDriver
+from schedlab.cluster.memory import calm_garbage_collector
 from schedlab.kernel.clock import SECOND_NS, VirtualClock
 from schedlab.kernel.errors import SchedlabError
 from schedlab.kernel.randomness import SeededRandom
@@ -81,7 +82,7 @@ class BatchTarget:
     def _create(self, body: Body, namespace: str) -> tuple[str, str, str]:
         resource, where = self._place(body, namespace)
         try:
-            made = self._registry.create(resource, self._registry.decode(resource, body), where)
+            made = self._registry.create_written(resource, body, where)
         except StatusError as error:
             raise SchedlabError(f"the API server refused an object of the workload: {error.message}") from error
         return resource, where, made.name
@@ -223,6 +224,7 @@ class BatchTarget:
         """See target.Target."""
         self._bound = []
         self._cycles.clear()
+        calm_garbage_collector()
         if self._stages is not None:
             self._stages.start()
         self._selection = selection

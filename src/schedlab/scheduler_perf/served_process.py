@@ -15,6 +15,7 @@ import uvloop
 
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.home import Home
+from schedlab.cluster.memory import calm_garbage_collector
 from schedlab.cluster.served import ServedCluster
 from schedlab.kernel.errors import SchedlabError
 from schedlab.scheduler_perf.observation import CycleTimes, facts_of
@@ -74,6 +75,7 @@ async def _serve_until_closed(settings: ClusterSettings, folder: Path, pipe: Con
         bound.listen(128)
         served = ServedCluster(settings, home, bound)
         await served.start()
+        calm_garbage_collector()
         questions = _questions(served.cluster)
         pipe.send(bound.getsockname())
         closed = asyncio.Event()

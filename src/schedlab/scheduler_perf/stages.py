@@ -52,6 +52,7 @@ class StageTimes:
     def _wrap(self, cluster: Cluster) -> None:
         registry, scheduler = cluster.registry, cluster.scheduler
         self._take(registry, "decode", lambda *args: _write_stage("create", args))
+        self._take(registry, "create_written", lambda *args: _write_stage("create", args))
         self._take(registry, "create", lambda *args: _write_stage("create", args))
         self._take(registry, "bind", lambda *_: "bind")
         self._take(registry, "patch", lambda *args: f"patch {args[0]}")

@@ -13,13 +13,14 @@ from weakref import WeakKeyDictionary
 
 from schedlab.api.rules.taints import find_untolerated
 from schedlab.api.views.core import TopologySpreadConstraint
-from schedlab.apimachinery.selectors import Selector, from_map, nothing, selector_from_view
+from schedlab.apimachinery.selectors import Selector, everything, from_map, nothing, selector_from_view
 
 if TYPE_CHECKING:
     from schedlab.api.rules.node_affinity import RequiredNodeAffinity
     from schedlab.api.views.core import Node, Toleration
     from schedlab.api.views.meta import OwnerReference
     from schedlab.client.listers import Listers
+    from schedlab.scheduler.framework.pod_facts import PodFacts
     from schedlab.scheduler.framework.types import PodInfo
 
 DO_NOT_SCHEDULE: Final = "DoNotSchedule"
@@ -64,23 +65,30 @@ class ConstraintSource:
         self.defaults = tuple(defaults)
         self._listers = listers
         self._merges_match_label_keys = merges_match_label_keys
-        self._parsed: WeakKeyDictionary[PodInfo, dict[str, tuple[Constraint, ...]]] = WeakKeyDictionary()
+        self._parsed: WeakKeyDictionary[PodInfo | PodFacts, dict[str, tuple[Constraint, ...]]] = WeakKeyDictionary()
+        self._parsed_defaults: dict[str, tuple[Constraint, ...]] = {}
 
     def of(self, pod: PodInfo, action: str) -> tuple[Constraint, ...]:
         """Return the constraints with that `whenUnsatisfiable`; SelectorError when one cannot be parsed."""
         own = pod.pod.spec.topology_spread_constraints
         if not own:
             return self._default_constraints(pod, action)
-        by_action = self._parsed.get(pod)
+        # Pods that are made alike may still differ in their labels.
+        owner = pod if any(constraint.match_label_keys for constraint in own) else pod.facts
+        by_action = self._parsed.get(owner)
         if by_action is None:
-            by_action = self._parsed[pod] = {}
+            by_action = self._parsed[owner] = {}
         found = by_action.get(action)
         if found is None:
             found = by_action[action] = self._parse(own, pod.labels, action)
         return found
 
     def _default_constraints(self, pod: PodInfo, action: str) -> tuple[Constraint, ...]:
-        constraints = self._parse(self.defaults, pod.labels, action)
+        constraints = self._parsed_defaults.get(action)
+        if constraints is None:
+            constraints = self._parse(self.defaults, pod.labels, action)
+            if not any(constraint.match_label_keys for constraint in self.defaults):
+                self._parsed_defaults[action] = constraints
         if not constraints:
             return ()
         selector = default_selector(pod, self._listers)
@@ -121,7 +129,7 @@ def default_selector(pod: PodInfo, listers: Listers) -> Selector:
             merged.update(service.spec.selector)
     owner = pod.pod.metadata.controller()
     if owner is None:
-        return from_map(merged)
+        return from_map(merged) if merged else everything()
     return _with_owner(pod.namespace, owner, merged, listers)
 
 

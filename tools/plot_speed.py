@@ -1,0 +1,131 @@
+"""Draws docs/performance/*.svg from docs/performance/runs.jsonl, the lines that `schedlab bench --output` wrote.
+
+    python -m tools.plot_speed
+
+ratios.svg: how far above kube-scheduler each workload is, batch and live. scaling.svg: time per pod by number of nodes.
+"""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from math import log10
+from pathlib import Path
+from statistics import median
+from typing import Any
+from xml.sax.saxutils import escape
+
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "performance"
+COLOURS = ("#326ce5", "#f58220", "#3c9d5d", "#a03c8c", "#777777")
+FONT = 'font-family="sans-serif" font-size="12"'
+
+Line = Mapping[str, Any]
+
+
+def read(path: Path) -> list[Line]:
+    """The runs of a file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
+
+
+def ratios(lines: Sequence[Line]) -> dict[str, dict[str, float]]:
+    """The median ratio of each workload, by mode."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for line in lines:
+        if line["ratio"] is not None:
+            name = line["workload"].split("/")[0]
+            found.setdefault(name, {}).setdefault(line["mode"], []).append(line["ratio"])
+    return {name: {mode: median(values) for mode, values in modes.items()} for name, modes in found.items()}
+
+
+def scaling(lines: Sequence[Line]) -> dict[str, list[tuple[int, float]]]:
+    """Processor time per pod in us by number of nodes, of the workloads that were run at several sizes in batch."""
+    found: dict[str, dict[int, list[float]]] = {}
+    for line in lines:
+        if line["mode"] == "batch":
+            by_nodes = found.setdefault(line["workload"].split("/")[0], {})
+            by_nodes.setdefault(line["params"]["initNodes"], []).append(line["cpuMicrosecondsPerPod"])
+    return {
+        name: sorted((nodes, min(costs)) for nodes, costs in by_nodes.items())
+        for name, by_nodes in found.items()
+        if len(by_nodes) > 2
+    }
+
+
+def draw_ratios(found: Mapping[str, Mapping[str, float]]) -> str:
+    """Bars, one group per workload."""
+    longest = max((value for modes in found.values() for value in modes.values()), default=1.0)
+    width, left, row = 720, 210, 22
+    parts, top = [], 30
+    for name, modes in found.items():
+        parts.append(_text(left - 8, top + 15, name, anchor="end"))
+        for mode, value in sorted(modes.items()):
+            size = value / longest * (width - left - 60)
+            colour = COLOURS[mode == "live"]
+            parts.append(f'<rect x="{left}" y="{top + 3}" width="{size:.1f}" height="{row - 6}" fill="{colour}"/>')
+            parts.append(_text(left + size + 6, top + 15, f"{value:.1f} R{' live' if mode == 'live' else ''}"))
+            top += row
+        top += 6
+    title = _text(10, 18, "Pods per second, in multiples of kube-scheduler's on a machine of the same speed")
+    return _svg(width, top + 10, [title, *parts])
+
+
+def draw_scaling(found: Mapping[str, Sequence[tuple[int, float]]]) -> str:
+    """Lines on logarithmic axes."""
+    width, height, left, bottom = 720, 360, 70, 50
+    points = [point for line in found.values() for point in line]
+    if not points:
+        return _svg(width, 40, [_text(10, 20, "no workload was run at three sizes")])
+    low_x, high_x = log10(min(x for x, _ in points)), log10(max(x for x, _ in points))
+    low_y, high_y = 2.0, max(4.0, log10(max(y for _, y in points)) + 0.1)
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        across = left + (log10(x) - low_x) / max(high_x - low_x, 0.1) * (width - left - 200)
+        return across, height - bottom - (log10(y) - low_y) / (high_y - low_y) * (height - bottom - 40)
+
+    parts = [_text(10, 18, "Processor time per pod in us, by number of nodes")]
+    for tick in (100, 1000, 10_000, 100_000):
+        if low_y <= log10(tick) <= high_y:
+            _, y = place(10**low_x, tick)
+            parts.append(f'<line x1="{left}" y1="{y:.1f}" x2="{width - 200}" y2="{y:.1f}" stroke="#ddd"/>')
+            parts.append(_text(left - 6, y + 4, f"{tick:,}", anchor="end"))
+    for nodes in sorted({x for x, _ in points}):
+        x, _ = place(nodes, 100)
+        parts.append(_text(x, height - bottom + 20, f"{nodes:,}", anchor="middle"))
+    for index, (name, line) in enumerate(found.items()):
+        colour = COLOURS[index % len(COLOURS)]
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*point) for point in line))
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        x, y = place(*line[-1])
+        parts.append(_text(x + 6, y + 4, f"{name} {line[-1][1]:.0f}", colour=colour))
+    return _svg(width, height, parts)
+
+
+def _text(x: float, y: float, text: str, *, anchor: str = "start", colour: str = "#333") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" {FONT} fill="{colour}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def _svg(width: int, height: int, parts: Sequence[str]) -> str:
+    body = "\n".join(parts)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">\n'
+        f'<rect width="{width}" height="{height}" fill="white"/>\n{body}\n</svg>\n'
+    )
+
+
+def pages() -> dict[Path, str]:
+    """Each picture with its text."""
+    lines = read(FOLDER / "runs.jsonl")
+    return {
+        FOLDER / "ratios.svg": draw_ratios(ratios(lines)),
+        FOLDER / "scaling.svg": draw_scaling(scaling(lines)),
+    }
+
+
+def main() -> None:
+    """Write the pictures."""
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
+        sys.stdout.write(f"wrote {path.name}\n")
+
+
+if __name__ == "__main__":
+    main()
