@@ -8,7 +8,7 @@ from cyclopts import App
 
 from schedlab.web.routes import REST_PATHS
 from tests.architecture.source_tree import SourceFile, mentions, python_files, reference_text
-from tools import generate_reference
+from tools import generate_reference, plot_speed
 
 SETTINGS_SUFFIX: Final = "Settings"
 
@@ -112,3 +112,10 @@ def test_undescribed_term_is_found() -> None:
     assert {"--nodes", "--dry-run"} <= set(options(up))
     assert unmentioned(["GET /api/v1/export"], "GET /api/v1/exports") == ["GET /api/v1/export"]
     assert unmentioned(setting_fields([file]), "the `level`") == ["keptDays"]
+
+
+def test_pictures_of_speed_are_drawn_from_the_runs() -> None:
+    """`python -m tools.plot_speed` draws them anew."""
+    stale = [path.name for path, text in plot_speed.pages().items() if path.read_text(encoding="utf-8") != text]
+
+    assert stale == []

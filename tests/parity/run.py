@@ -4,8 +4,9 @@ The results go to a folder in the judge's format, one FAMILY.jsonl per family; t
 1 different, 2 nothing compared or bad input). A case that fails with an exception counts as different.
 
 Feature gates can be forced for every case, from the command line or by SCHEDLAB_PARITY_GATES
-(`--gate OpportunisticBatching=true`). `--arrays`, `--scalar` and `--full` show that neither the array forms of dry
-runs, nor plugins without array forms, nor records of every verdict change a decision; nor do metrics (`--counted`).
+(`--gate OpportunisticBatching=true`). `--arrays`, `--scalar`, `--full` and `--alone` show that neither the array
+forms of dry runs, nor plugins without array forms, nor records of every verdict, nor what equal pods share change a
+decision; nor do metrics (`--counted`).
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parse(arguments)
     try:
         gates = FeatureGates.parse(",".join(options.gate), location="--gate").overrides
-        chosen = {name: getattr(options, name) for name in ("arrays", "full", "scalar", "counted")}
+        chosen = {name: getattr(options, name) for name in ("arrays", "full", "scalar", "counted", "alone")}
         mode = Mode(gates, **chosen)
         with tempfile.TemporaryDirectory(prefix="parity-") as scratch:
             return _run(options, mode, Path(scratch))
@@ -63,6 +64,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--full", action="store_true", help="have every filter judge every node")
     parser.add_argument("--scalar", action="store_true", help="ask plugins about one node at a time")
     parser.add_argument("--counted", action="store_true", help="let the scheduler keep metrics")
+    parser.add_argument("--alone", action="store_true", help="let equal pods share nothing")
     parser.add_argument("--keep", type=Path, help="write the results to this folder and keep them")
     parser.add_argument("--show", type=int, default=3, help="how many differences of a family to print")
     parser.add_argument("--jobs", type=int, default=2, help="worker processes")

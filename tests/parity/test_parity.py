@@ -55,9 +55,18 @@ def test_reports_are_equal() -> None:
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-@pytest.mark.parametrize("mode", ["--arrays", "--scalar", "--full", "--counted"])
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_decisions_are_the_same_when_equal_pods_share_nothing() -> None:
+    """All families once more, without what makes scheduling fast."""
+    run = _run(places.CORPUS, "--alone")
+
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("mode", ["--arrays", "--scalar", "--full", "--counted", "--alone"])
 def test_modes_change_no_decision(mode: str) -> None:
-    """Array forms of dry runs, scalar forms alone, records of every verdict and metrics leave every decision as it is."""
+    """Array forms of dry runs, scalar forms alone, records of every verdict, metrics, pods that share nothing."""
     families = ("preemption", "preemptmixed", "configmixed")
 
     run = _run(places.CORPUS, mode, *(argument for family in families for argument in ("--family", family)))

@@ -118,6 +118,7 @@ class Mode:
     arrays: nobody listens to single filter calls, so that preemption may try all nodes at once. full: every filter
     judges every node for the record. scalar: plugins are asked about one node at a time.
     counted: the scheduler keeps metrics, which puts its plugins behind stop watches.
+    alone: pods that were made alike share nothing, every one is looked at by itself.
     """
 
     gates: Mapping[str, bool] = field(default_factory=dict)
@@ -125,6 +126,7 @@ class Mode:
     full: bool = False
     scalar: bool = False
     counted: bool = False
+    alone: bool = False
 
 
 class World:
@@ -158,6 +160,7 @@ class World:
             observer=self.observer,
             filter_tap=None if mode.arrays else self.observer,
             full=mode.full,
+            shares_evaluations=not mode.alone,
             registry=scalar_registry() if mode.scalar else None,
             metrics=SchedulerMetrics(features) if mode.counted else None,
         )
