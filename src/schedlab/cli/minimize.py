@@ -48,7 +48,8 @@ def minimize(
     chosen = scheduler if config is None else read_config(config)
     minimizer = Minimizer(objects, parse_pod(pod, "default"), chosen, on_progress=_progress)
     small = minimizer.run()
-    print(f"\r{len(objects)} objects -> {len(small)} in {minimizer.tries} tries", file=sys.stderr)
+    begin = "\r" if sys.stderr.isatty() else ""
+    print(f"{begin}{len(objects)} objects -> {len(small)} in {minimizer.tries} tries", file=sys.stderr)
     text = yaml.safe_dump_all(small, sort_keys=False)
     if output is None:
         print(text, end="")
