@@ -65,6 +65,7 @@ class _Event(msgspec.Struct):
 
 
 _decode: Final = msgspec.json.Decoder(_Event).decode
+_decode_pod: Final = msgspec.json.Decoder(_Pod).decode
 
 
 class LiveTarget:
@@ -78,6 +79,7 @@ class LiveTarget:
         self._watcher: Connection | None = None
         self._resources: dict[tuple[str, str], ResourceType] = {}
         self._pods: dict[tuple[str, str], _Pod] = {}
+        self._deleted: dict[tuple[str, str], None] = {}
         self._background: list[asyncio.Task[None]] = []
         self._selection: Selection | None = None
         self._bound: list[float] = []
@@ -115,6 +117,7 @@ class LiveTarget:
             self._changed_at = time.monotonic()
             if event.type == "DELETED":
                 self._pods.pop(key, None)
+                self._deleted[key] = None
                 continue
             before = self._pods.get(key)
             self._pods[key] = pod
@@ -141,10 +144,18 @@ class LiveTarget:
             for body in bodies:
                 entry, path, where = self._place(body, namespace)
                 answer = await connection.request("POST", path, orjson.dumps(body))
+                if entry.full_name == "pods":
+                    self._know(_decode_pod(answer))
                 if made is not None:
                     made.append((entry.full_name, where, orjson.loads(answer)["metadata"]["name"]))
 
         await asyncio.gather(*(worker(connection) for connection in self._connections))
+
+    def _know(self, pod: _Pod) -> None:
+        """Count a created pod as there, also when the watch has not told of it yet."""
+        key = pod.metadata.namespace, pod.metadata.name
+        if key not in self._deleted:
+            self._pods.setdefault(key, pod)
 
     def _place(self, body: Body, namespace: str) -> tuple[ResourceType, str, str]:
         kind = (body.get("apiVersion", ""), body.get("kind", ""))
