@@ -103,6 +103,26 @@ def test_broken_link_is_found() -> None:
     assert broken_links([file], ["docs/b.md", "src/x.py"]) == ["docs/a.md: links to gone.md, which is not there"]
 
 
+def crashes(files: Iterable[SourceFile]) -> list[str]:
+    """Lines of documents that show a crash, which a refreshed output can bring in."""
+    return [
+        f"{file.path}:{number}: shows a crash"
+        for file in files
+        for number, line in enumerate(file.lines(), 1)
+        if line.strip().startswith("Traceback (most recent call last)")
+    ]
+
+
+def test_no_document_shows_a_crash() -> None:
+    """No recorded output is a crash of ours."""
+    assert crashes(documents()) == []
+
+
+def test_crash_is_found() -> None:
+    """Indented or not."""
+    assert len(crashes([SourceFile("docs/a.md", "x\n    Traceback (most recent call last):\n")])) == 1
+
+
 def stale_pins(requirements: Iterable[str], lock: str) -> list[str]:
     """Requirements that the lock file does not pin, or pins outside their bounds."""
     pins = {canonicalize_name(name): version for name, version in re.findall(r"^([\w.-]+)==(\S+)", lock, re.MULTILINE)}

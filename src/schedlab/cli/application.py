@@ -4,11 +4,49 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Final
 
 from cyclopts import App, CycloptsError
 
 from schedlab import __version__
 from schedlab.kernel.errors import SchedlabError
+
+#: Verbs, the functions behind them and what they are for.
+_VERBS: Final = (
+    ("up", "schedlab.cli.up:up", "Start a simulated cluster: API server, scheduler, controllers, kubelets."),
+    (
+        "simulator",
+        "schedlab.cli.simulator:simulator",
+        "Start a cluster from kube-scheduler-simulator's configuration file.",
+    ),
+    ("apiserver", "schedlab.cli.apiserver:apiserver", "Start an API server alone."),
+    ("scheduler", "schedlab.cli.scheduler:scheduler", "Run the scheduler alone, on any API server."),
+    (
+        "import",
+        "schedlab.cli.import_cluster:import_cluster",
+        "Bring a real cluster, or dumps and manifests, into the simulated one.",
+    ),
+    ("sync", "schedlab.cli.sync:sync", "Follow a real cluster, and compare where pods go."),
+    ("record", "schedlab.cli.record:record", "Write down what happens in a cluster."),
+    ("replay", "schedlab.cli.replay:replay", "Play a record into the simulated cluster."),
+    ("snapshot", "schedlab.cli.snapshot:snapshot", "Save the cluster to a file, load one, or go back to the start."),
+    (
+        "minimize",
+        "schedlab.cli.minimize:minimize",
+        "Find the smallest part of a snapshot in which a pod's fate is the same.",
+    ),
+    ("shadow", "schedlab.cli.shadow:shadow", "Tell what other configurations would have decided."),
+    ("down", "schedlab.cli.down:down", "Stop the simulator."),
+    ("status", "schedlab.cli.status:status", "Tell whether the simulator runs, and what it holds."),
+    ("explain", "schedlab.cli.explain:explain", "Tell why a pod is where it is, and what would help it."),
+    ("trace", "schedlab.cli.trace:trace", "Tell the whole way of a pod, with times."),
+    ("what-if", "schedlab.cli.what_if:what_if", "Try changes on a fork: which pods move, and why."),
+    ("pending", "schedlab.cli.pending:pending", "List the pods that wait by their reasons, with the cheapest fix."),
+    ("why-not-full", "schedlab.cli.why_not_full:why_not_full", "Tell what keeps free capacity from being used."),
+    ("decisions", "schedlab.cli.decisions:decisions", "List, filter and export what was decided."),
+    ("env", "schedlab.cli.env:env", "Print the shell line that points kubectl at the simulator."),
+    ("bench", "schedlab.cli.bench:bench", "Measure scheduling with kube-scheduler's own workloads."),
+)
 
 app = App(
     name="schedlab",
@@ -16,37 +54,18 @@ app = App(
     version=f"schedlab {__version__}",
 )
 # Imported when asked for: `schedlab explain` must not wait for the server's imports.
-app.command("schedlab.cli.up:up", name="up")
-app.command("schedlab.cli.simulator:simulator", name="simulator")
-app.command("schedlab.cli.apiserver:apiserver", name="apiserver")
-app.command("schedlab.cli.scheduler:scheduler", name="scheduler")
-app.command("schedlab.cli.import_cluster:import_cluster", name="import")
-app.command("schedlab.cli.sync:sync", name="sync")
-app.command("schedlab.cli.record:record", name="record")
-app.command("schedlab.cli.replay:replay", name="replay")
-app.command("schedlab.cli.snapshot:snapshot", name="snapshot")
-app.command("schedlab.cli.minimize:minimize", name="minimize")
-app.command("schedlab.cli.shadow:shadow", name="shadow")
-app.command("schedlab.cli.down:down", name="down")
-app.command("schedlab.cli.status:status", name="status")
-app.command("schedlab.cli.explain:explain", name="explain")
-app.command("schedlab.cli.trace:trace", name="trace")
-app.command("schedlab.cli.what_if:what_if", name="what-if")
-app.command("schedlab.cli.pending:pending", name="pending")
-app.command("schedlab.cli.why_not_full:why_not_full", name="why-not-full")
-app.command("schedlab.cli.decisions:decisions", name="decisions")
-app.command("schedlab.cli.env:env", name="env")
+for name, function, purpose in _VERBS:
+    app.command(function, name=name, help=purpose)
 node = App(name="node", help="Add nodes to the running cluster, let them fail and recover, drain and remove them.")
-for verb, function in (
-    ("add", "schedlab.cli.node.add:add"),
-    ("fail", "schedlab.cli.node.fail:fail"),
-    ("recover", "schedlab.cli.node.fail:recover"),
-    ("drain", "schedlab.cli.node.drain:drain"),
-    ("remove", "schedlab.cli.node.remove:remove"),
+for name, function, purpose in (
+    ("add", "schedlab.cli.node.add:add", "Add nodes."),
+    ("fail", "schedlab.cli.node.fail:fail", "Let nodes fail."),
+    ("recover", "schedlab.cli.node.fail:recover", "Let failed nodes live again."),
+    ("drain", "schedlab.cli.node.drain:drain", "Drain nodes as kubectl does."),
+    ("remove", "schedlab.cli.node.remove:remove", "Remove nodes."),
 ):
-    node.command(function, name=verb)
+    node.command(function, name=name, help=purpose)
 app.command(node)
-app.command("schedlab.cli.bench:bench", name="bench")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -59,7 +78,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         result = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         print(f"error: {_one_line(error)}", file=sys.stderr)
-        print("hint: schedlab --help lists the commands and their options", file=sys.stderr)
+        print("hint: schedlab --help lists the commands, schedlab COMMAND --help their options", file=sys.stderr)
         return 2
     except SchedlabError as error:
         print(f"error: {error}", file=sys.stderr)

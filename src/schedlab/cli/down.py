@@ -10,7 +10,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from schedlab.cluster.home import Home
+from schedlab.cli.kube_context import NameOption, resolve
 
 _POLL_S = 0.05
 
@@ -18,13 +18,13 @@ _POLL_S = 0.05
 def down(
     *,
     timeout: Annotated[int, Parameter(help="Seconds to wait.")] = 30,
-    name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
+    name: NameOption = None,
 ) -> int:
     """Stop the simulator: requests in flight are finished, a data folder is brought into order."""
-    home = Home.of(name)
+    home = resolve(name, None)[0]
     process = home.running_process()
     if process is None:
-        print(f"cluster {name} is not running", file=sys.stderr)
+        print(f"cluster {home.path.name} is not running", file=sys.stderr)
         return 0
     try:
         os.kill(process, signal.SIGTERM)
@@ -40,5 +40,5 @@ def down(
             print(f"hint: end it with `kill -9 {process}`: what was acknowledged is kept all the same", file=sys.stderr)
             return 1
         time.sleep(_POLL_S)
-    print(f"cluster {name} has stopped")
+    print(f"cluster {home.path.name} has stopped")
     return 0

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from schedlab.cli import simulator_api
+from schedlab.cli.kube_context import NameOption, kubeconfig_paths, resolve
 from schedlab.cluster.home import Home
 from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.manifests import read_objects
@@ -38,7 +39,7 @@ def import_cluster(
         Literal["live", "none"], Parameter(help="Take the owners of pods, which then act here, or pods without owners.")
     ] = "live",
     more: Annotated[tuple[str, ...], Parameter(negative="", help="Further kinds to take, as kubectl names them.")] = (),
-    name: Annotated[str, Parameter(help="Name of the simulated cluster.")] = "default",
+    name: NameOption = None,
 ) -> int:
     """Bring a real cluster into the simulated one: everything that decides where pods go. The source is only read.
 
@@ -48,13 +49,11 @@ def import_cluster(
         Files and folders to take instead of a running cluster: `kubectl get -o yaml`, `kubectl cluster-info dump`,
         must-gather, manifests, the output of helm and kustomize.
     """
-    home = Home.of(name)
+    home = resolve(name, None)[0]
     if paths:
         return _from_files(home, paths)
-    if kubeconfig is not None and not kubeconfig.expanduser().is_file():
-        raise SchedlabError("there is no such file", location=f"--kubeconfig {kubeconfig}", hint="name a kubeconfig")
     asked = {
-        "kubeconfig": "" if kubeconfig is None else str(kubeconfig.expanduser().absolute()),
+        "kubeconfig": kubeconfig_paths(kubeconfig),
         "context": context,
         "namespaces": list(namespace),
         "selector": selector,
@@ -69,7 +68,7 @@ def _from_cluster(home: Home, asked: Mapping[str, Any]) -> int:
     report: Mapping[str, Any] = {}
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("asking the cluster")
         for line in simulator_api.stream(home, "POST", "/api/v1/sources/import", asked):
             if "error" in line:

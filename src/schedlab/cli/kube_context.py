@@ -9,12 +9,19 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import yaml
+from cyclopts import Parameter
 
 from schedlab.cluster.home import Home, state_root
 from schedlab.kernel.errors import SchedlabError
+
+#: Which cluster a verb is about.
+NameOption: TypeAlias = Annotated[
+    str | None,
+    Parameter(help="Name of the cluster; if not given, the one that kubectl is pointed at, else `default`."),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +93,18 @@ def _server_of(home: Home) -> str:
         return str(home.read_cluster().get("apiserver", ""))
     except SchedlabError:
         return ""
+
+
+def kubeconfig_paths(named: Path | None) -> str:
+    """Return the kubeconfig files that kubectl would use here, or the one that is named, as KUBECONFIG writes them.
+
+    Raises SchedlabError for a named file that is not there.
+    """
+    if named is None:
+        chosen = os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
+        files = [Path(part).expanduser().absolute() for part in chosen.split(os.pathsep) if part]
+        return os.pathsep.join(map(str, files))
+    file = named.expanduser().absolute()
+    if not file.is_file():
+        raise SchedlabError("there is no such file", location=f"--kubeconfig {named}", hint="name a kubeconfig")
+    return str(file)

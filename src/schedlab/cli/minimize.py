@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import yaml
 from cyclopts import Parameter
@@ -16,6 +17,9 @@ from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.manifests import read_objects
 from schedlab.mirror.minimize import Minimizer
 from schedlab.mirror.snapshot import SCHEDULER_CONFIG, whole_objects
+
+#: What a server has given an object.
+_FOREIGN: Final = ("uid", "resourceVersion", "managedFields", "generation", "creationTimestamp")
 
 
 def minimize(
@@ -50,7 +54,7 @@ def minimize(
     small = minimizer.run()
     begin = "\r" if sys.stderr.isatty() else ""
     print(f"{begin}{len(objects)} objects -> {len(small)} in {minimizer.tries} tries", file=sys.stderr)
-    text = yaml.safe_dump_all(small, sort_keys=False)
+    text = yaml.safe_dump_all(map(_manifest, small), sort_keys=False)
     if output is None:
         print(text, end="")
         return 0
@@ -61,6 +65,12 @@ def minimize(
             f"cannot be written: {error.strerror}", location=str(output), hint="name another"
         ) from error
     return 0
+
+
+def _manifest(obj: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object as a manifest: `kubectl apply` and `schedlab import` take it."""
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in _FOREIGN}
+    return {**obj, "metadata": metadata}
 
 
 def _progress(left: int, tries: int) -> None:

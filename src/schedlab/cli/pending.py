@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from schedlab.cli import simulator_api
 from schedlab.cli.aggregate_text import pending_text
-from schedlab.cluster.home import Home
+from schedlab.cli.kube_context import NameOption, resolve
 from schedlab.kernel.errors import SchedlabError
 
 
@@ -21,12 +21,12 @@ def pending(
     ] = "",
     fixes: Annotated[int, Parameter(help="For how many groups of pods a change is searched, the largest first.")] = 10,
     output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"], help="Form of the answer.")] = "text",
-    name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
+    name: NameOption = None,
 ) -> int:
     """Tell which pods wait, grouped by their reasons, and the cheapest change that helps each group."""
     if fixes < 0:
         raise SchedlabError(f"{fixes} is no number of groups", location="--fixes", hint="give 0 or more")
     query = urlencode({"namespace": namespace, "fixes": fixes})
-    answer = simulator_api.ask(Home.of(name), "GET", f"/api/v1/pending?{query}")
+    answer = simulator_api.ask(resolve(name, None)[0], "GET", f"/api/v1/pending?{query}")
     print(json.dumps(answer, indent=2) if output == "json" else pending_text(answer))
     return 0

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from schedlab.cli import simulator_api
+from schedlab.cli.kube_context import NameOption, resolve
 from schedlab.cli.options import refuse_negative
-from schedlab.cluster.home import Home
 from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.recording import read_record
 
@@ -36,7 +36,7 @@ def replay(
         tuple[str, ...], Parameter(name=["--namespace", "-n"], negative="", help="Play only these namespaces.")
     ] = (),
     output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"], help="Form of the answer.")] = "text",
-    name: Annotated[str, Parameter(help="Name of the simulated cluster.")] = "default",
+    name: NameOption = None,
 ) -> int:
     """Play what a recorder has written; our scheduler decides where its pods go.
 
@@ -45,7 +45,7 @@ def replay(
     path
         The file, for `--action start`.
     """
-    home = Home.of(name)
+    home = resolve(name, None)[0]
     refuse_negative(int(speed), "--speed", "is no speed")
     if action == "start":
         if path is None:

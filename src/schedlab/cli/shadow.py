@@ -9,17 +9,17 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from schedlab.cli import simulator_api
-from schedlab.cluster.home import Home
+from schedlab.cli.kube_context import NameOption, resolve
 
 
 def shadow(
     *,
     limit: Annotated[int, Parameter(help="So many pods are listed, the newest.")] = 20,
     output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"], help="Form of the answer.")] = "text",
-    name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
+    name: NameOption = None,
 ) -> int:
     """Tell what the configurations of `schedlab up --shadow-config` would have decided otherwise."""
-    answer = simulator_api.ask(Home.of(name), "GET", "/api/v1/shadows")
+    answer = simulator_api.ask(resolve(name, None)[0], "GET", "/api/v1/shadows")
     if output == "json":
         print(json.dumps(answer, indent=2))
         return 0

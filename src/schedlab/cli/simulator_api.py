@@ -60,7 +60,7 @@ def _answer(home: Home, method: str, path: str, body: object, timeout_s: float) 
         raise SchedlabError(
             "this is an API server alone: no scheduler of ours works on it",
             location=str(home.path),
-            hint="start a whole cluster: schedlab up",
+            hint=f"start a whole cluster: {_up(home)}",
         )
     address = str(facts["simulator"]).removeprefix("http://")
     connection = http.client.HTTPConnection(address, timeout=timeout_s)
@@ -70,13 +70,19 @@ def _answer(home: Home, method: str, path: str, body: object, timeout_s: float) 
         yield connection.getresponse()
     except (OSError, http.client.HTTPException) as error:
         raise SchedlabError(
-            f"the simulator does not answer: {error}", location=f"http://{address}", hint="start it: schedlab up"
+            f"the simulator does not answer: {error}", location=f"http://{address}", hint=f"start it: {_up(home)}"
         ) from error
     except json.JSONDecodeError as error:
         raise SchedlabError(
             "what answers there is not a schedlab simulator",
             location=f"http://{address}",
-            hint="another program may have taken the port; start the simulator again: schedlab up",
+            hint=f"another program may have taken the port; start the simulator again: {_up(home)}",
         ) from error
     finally:
         connection.close()
+
+
+def _up(home: Home) -> str:
+    """Return what starts a cluster of that name."""
+    name = home.path.name
+    return "schedlab up" if name == "default" else f"schedlab up --name {name}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import orjson
 import yaml
@@ -13,14 +13,25 @@ from cyclopts import App, Parameter
 
 from schedlab.apimachinery.yaml import YAMLError, load
 from schedlab.cli import simulator_api
-from schedlab.cluster.home import Home
+from schedlab.cli.kube_context import NameOption, resolve
 from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.anonymize import Anonymizer
 from schedlab.mirror.kinds import KINDS
 from schedlab.mirror.snapshot import SCHEDULER_CONFIG, check
 
+#: What makes pods or stands before them, and is in no snapshot.
+_NOT_SAVED: Final = (
+    "deployments.apps",
+    "replicasets.apps",
+    "statefulsets.apps",
+    "daemonsets.apps",
+    "jobs.batch",
+    "cronjobs.batch",
+    "services",
+    "poddisruptionbudgets.policy",
+)
+
 snapshot = App(name="snapshot", help="Save the cluster to a file, load one, or go back to the start.")
-NameOption = Annotated[str, Parameter(help="Name of the simulated cluster.")]
 
 
 @snapshot.command
@@ -31,7 +42,7 @@ def save(
         bool, Parameter(help="Replace names by pseudonyms and leave out what is nobody's business.")
     ] = False,
     key: Annotated[str, Parameter(help="With --anonymize: the same key gives the same pseudonyms.")] = "",
-    name: NameOption = "default",
+    name: NameOption = None,
 ) -> int:
     """Save pods, nodes, volumes, claims, classes, namespaces and the scheduler's configuration, as
     kube-scheduler-simulator does.
@@ -41,7 +52,8 @@ def save(
     file
         Where to; a name that ends in .json gives JSON, any other YAML.
     """
-    document = simulator_api.ask(Home.of(name), "GET", "/api/v1/export")
+    home, _ = resolve(name, None)
+    document = simulator_api.ask(home, "GET", "/api/v1/export")
     if anonymize:
         anonymizer = Anonymizer(key.encode() or secrets.token_bytes(32))
         for kind in KINDS:
@@ -56,6 +68,10 @@ def save(
     except OSError as error:
         raise SchedlabError(f"cannot be written: {error.strerror}", location=str(file), hint="name another") from error
     print(f"{sum(len(document[kind.snapshot]) for kind in KINDS)} objects saved to {file}")
+    _, status = simulator_api.get(home, "/api/v1/status")
+    left = [f"{count} {kind}" for kind, count in status.get("objects", {}).items() if kind in _NOT_SAVED and count]
+    if left:
+        print(f"warning: a snapshot holds no controllers and services: not saved: {', '.join(left)}", file=sys.stderr)
     return 0
 
 
@@ -66,12 +82,12 @@ def restore(
     replace: Annotated[
         bool, Parameter(help="Empty the cluster first; otherwise objects are added and changed.")
     ] = False,
-    name: NameOption = "default",
+    name: NameOption = None,
 ) -> int:
     """Load a snapshot of ours or of kube-scheduler-simulator."""
     document = read_snapshot(file)
     query = "?replace=true" if replace else ""
-    simulator_api.ask(Home.of(name), "POST", f"/api/v1/import{query}", document)
+    simulator_api.ask(resolve(name, None)[0], "POST", f"/api/v1/import{query}", document)
     count = sum(len(document.get(kind.snapshot) or ()) for kind in KINDS)
     config = ", and the scheduler's configuration" if document.get(SCHEDULER_CONFIG) else ""
     print(f"{count} objects loaded{config}")
@@ -79,9 +95,9 @@ def restore(
 
 
 @snapshot.command
-def reset(*, name: NameOption = "default") -> int:
+def reset(*, name: NameOption = None) -> int:
     """Bring the cluster back to how it was when the simulator started."""
-    simulator_api.ask(Home.of(name), "PUT", "/api/v1/reset", {})
+    simulator_api.ask(resolve(name, None)[0], "PUT", "/api/v1/reset", {})
     print("the cluster is as it was at the start")
     return 0
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from schedlab.cli import simulator_api
-from schedlab.cluster.home import Home
+from schedlab.cli.kube_context import NameOption, resolve
 from schedlab.kernel.errors import SchedlabError
 
 _MIB = 1 << 20
@@ -19,20 +19,22 @@ _MIB = 1 << 20
 def status(
     *,
     output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"], help="Form of the answer.")] = "text",
-    name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
+    name: NameOption = None,
 ) -> int:
     """Tell whether the simulator runs, where it listens, what it holds and uses; exit code 1 if it does not run."""
-    home = Home.of(name)
+    home = resolve(name, None)[0]
     process = home.running_process()
     if process is None:
-        print(f"cluster {name} is not running", file=sys.stderr)
+        print(f"cluster {home.path.name} is not running", file=sys.stderr)
         print("hint: start it: schedlab up", file=sys.stderr)
         return 1
-    facts = {"name": name, **home.read_cluster(), "pid": process, "kubeconfig": str(home.kubeconfig)}
+    facts = {"name": home.path.name, **home.read_cluster(), "pid": process, "kubeconfig": str(home.kubeconfig)}
     if "simulator" in facts:
         code, body = simulator_api.get(home, "/api/v1/status")
         if code != 200:
-            raise SchedlabError(str(body.get("message", body)), location=f"cluster {name}", hint="start it again")
+            raise SchedlabError(
+                str(body.get("message", body)), location=f"cluster {home.path.name}", hint="start it again"
+            )
         facts |= body
     print(json.dumps(facts, indent=2) if output == "json" else "\n".join(_lines(facts)))
     return 0

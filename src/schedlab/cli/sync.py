@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from schedlab.cli import simulator_api
-from schedlab.cluster.home import Home
-from schedlab.kernel.errors import SchedlabError
+from schedlab.cli.kube_context import NameOption, kubeconfig_paths, resolve
 
 _PATH = "/api/v1/sources/sync"
 
@@ -25,7 +24,7 @@ def sync(
     context: Annotated[str, Parameter(help="Context of the kubeconfig.")] = "",
     compare: Annotated[bool, Parameter(help="With status: list the pods that are placed differently.")] = False,
     output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"], help="Form of the answer.")] = "text",
-    name: Annotated[str, Parameter(help="Name of the simulated cluster.")] = "default",
+    name: NameOption = None,
 ) -> int:
     """Follow a real cluster, from now on. The source is only watched.
 
@@ -34,18 +33,13 @@ def sync(
     action
         start (the default), status: how far it is and how far the two schedulers agree, or stop.
     """
-    home = Home.of(name)
+    home = resolve(name, None)[0]
     if action == "stop":
         simulator_api.ask(home, "DELETE", _PATH)
         print("the sync has stopped")
         return 0
     if action == "start":
-        if kubeconfig is not None and not kubeconfig.expanduser().is_file():
-            raise SchedlabError(
-                "there is no such file", location=f"--kubeconfig {kubeconfig}", hint="name a kubeconfig"
-            )
-        file = "" if kubeconfig is None else str(kubeconfig.expanduser().absolute())
-        simulator_api.ask(home, "POST", _PATH, {"kubeconfig": file, "context": context})
+        simulator_api.ask(home, "POST", _PATH, {"kubeconfig": kubeconfig_paths(kubeconfig), "context": context})
         print("following; `schedlab sync status` tells how far it is")
         return 0
     status = simulator_api.ask(home, "GET", _PATH)

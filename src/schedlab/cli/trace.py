@@ -12,15 +12,17 @@ from cyclopts import Parameter
 
 from schedlab.cli import simulator_api
 from schedlab.cli.explain import parse_pod
-from schedlab.cluster.home import Home
+from schedlab.cli.kube_context import NameOption, resolve
 
 
 def trace(
     pod: str,
     *,
-    namespace: Annotated[str, Parameter(name=["--namespace", "-n"], help="Namespace of the pod.")] = "default",
+    namespace: Annotated[
+        str | None, Parameter(name=["--namespace", "-n"], help="Namespace of the pod; kubectl's if not given.")
+    ] = None,
     output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"], help="Form of the answer.")] = "text",
-    name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
+    name: NameOption = None,
 ) -> int:
     """Tell the whole way of a pod: who asked for it, the queue, each attempt, the binding, its node, until it is gone.
 
@@ -29,9 +31,10 @@ def trace(
     pod
         The pod: NAME, pod/NAME or NAMESPACE/NAME.
     """
-    where, pod_name = parse_pod(pod, namespace)
+    home, chosen = resolve(name, namespace)
+    where, pod_name = parse_pod(pod, chosen)
     path = f"/api/v1/trace/{quote(where, safe='')}/{quote(pod_name, safe='')}"
-    status, body = simulator_api.get(Home.of(name), path)
+    status, body = simulator_api.get(home, path)
     if status != 200:
         print(f"error: {body.get('message', body)}", file=sys.stderr)
         return 1

@@ -14,8 +14,8 @@ from cyclopts import Parameter
 from schedlab.apimachinery.time import TimeError, parse_duration
 from schedlab.apimachinery.yaml import YAMLError, load_documents
 from schedlab.cli import simulator_api
+from schedlab.cli.kube_context import NameOption, resolve
 from schedlab.cli.what_if_text import what_if_text
-from schedlab.cluster.home import Home
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.kernel.errors import SchedlabError
 
@@ -73,18 +73,21 @@ def what_if(
     *,
     changes: Changes = Changes(),
     duration: Annotated[str, Parameter(name="--for", help="How long the fork runs after the changes.")] = "2m",
-    namespace: Annotated[str, Parameter(name=["--namespace", "-n"], help="Namespace of what is named.")] = "default",
+    namespace: Annotated[
+        str | None, Parameter(name=["--namespace", "-n"], help="Namespace of what is named; kubectl's if not given.")
+    ] = None,
     output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"], help="Form of the answer.")] = "text",
-    name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
+    name: NameOption = None,
 ) -> int:
     """Make changes on a fork of the cluster, and tell which pods move and why. The cluster itself is not touched."""
-    given = list(changes.data(namespace))
+    home, chosen = resolve(name, namespace)
+    given = list(changes.data(chosen))
     if not given:
         raise SchedlabError(
             "nothing is to change", hint="say what: schedlab what-if --drain NODE; see schedlab what-if --help"
         )
     body = {"changes": given, "forSeconds": _seconds(duration)}
-    answer = simulator_api.ask(Home.of(name), "POST", "/api/v1/what-if", body)
+    answer = simulator_api.ask(home, "POST", "/api/v1/what-if", body)
     print(json.dumps(answer, indent=2) if output == "json" else what_if_text(answer))
     return 0
 

@@ -9,15 +9,15 @@ from cyclopts import Parameter
 
 from schedlab.cli import simulator_api
 from schedlab.cli.aggregate_text import not_full_text
-from schedlab.cluster.home import Home
+from schedlab.cli.kube_context import NameOption, resolve
 
 
 def why_not_full(
     *,
     output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"], help="Form of the answer.")] = "text",
-    name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
+    name: NameOption = None,
 ) -> int:
     """Tell how much of each resource is free, on which nodes that is of no use and why, and what still fits."""
-    answer = simulator_api.ask(Home.of(name), "GET", "/api/v1/why-not-full")
+    answer = simulator_api.ask(resolve(name, None)[0], "GET", "/api/v1/why-not-full")
     print(json.dumps(answer, indent=2) if output == "json" else not_full_text(answer))
     return 0

@@ -108,10 +108,16 @@ class Home:
             facts: dict[str, Any] = json.loads(file.read_text())
         except FileNotFoundError as error:
             raise SchedlabError(
-                "no simulator was started under this name", location=str(self.path), hint="start one: schedlab up"
+                "no simulator was started under this name",
+                location=str(self.path),
+                hint=f"start one: {_up(self.path.name)}",
             ) from error
         except (OSError, ValueError) as error:
             raise SchedlabError(
-                f"cannot be read: {error}", location=str(file), hint="start the simulator again: schedlab up"
+                f"cannot be read: {error}", location=str(file), hint=f"start the simulator again: {_up(self.path.name)}"
             ) from error
         return facts
+
+
+def _up(name: str) -> str:
+    return "schedlab up" if name == "default" else f"schedlab up --name {name}"

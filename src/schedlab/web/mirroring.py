@@ -17,6 +17,7 @@ Differs: an error tells its cause; a configuration that is refused leaves the ol
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -28,7 +29,7 @@ from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.importer import ImportOptions
 from schedlab.mirror.service import Mirroring
 from schedlab.mirror.stream import ResourceStream
-from schedlab.remote.kubeconfig import load_access
+from schedlab.remote.kubeconfig import Access, load_access
 from schedlab.web.routing import Answer, Refusal, Request, Route, Stream, json_answer
 from schedlab.web.simulator import Simulator
 
@@ -135,7 +136,7 @@ def _is_object(value: object) -> bool:
 async def post_source_import(simulator: Simulator, request: Request) -> Stream:
     """Import the cluster of a kubeconfig."""
     asked = await _object(request)
-    access = load_access(_text(asked, "kubeconfig") or None, context=_text(asked, "context"))
+    access = _access(asked)
     options = ImportOptions(
         namespaces=_texts(asked, "namespaces"),
         selector=_text(asked, "selector"),
@@ -164,7 +165,7 @@ async def get_sync(simulator: Simulator, _request: Request) -> Answer:
 async def post_sync(simulator: Simulator, request: Request) -> Answer:
     """Follow the cluster of a kubeconfig."""
     asked = await _object(request)
-    _mirroring(simulator).start_sync(load_access(_text(asked, "kubeconfig") or None, context=_text(asked, "context")))
+    _mirroring(simulator).start_sync(_access(asked))
     return Answer(b"", status=202)
 
 
@@ -215,6 +216,13 @@ async def delete_replay(simulator: Simulator, _request: Request) -> Answer:
     """End a replay."""
     _mirroring(simulator).stop_replay()
     return Answer(b"", status=202)
+
+
+def _access(asked: Mapping[str, Any]) -> Access:
+    """Return how the source is reached: `kubeconfig` names files as KUBECONFIG does, none those of this process."""
+    files = _text(asked, "kubeconfig")
+    environment = {**os.environ, "KUBECONFIG": files} if files else os.environ
+    return load_access(context=_text(asked, "context"), environment=environment)
 
 
 async def _object(request: Request) -> Mapping[str, Any]:

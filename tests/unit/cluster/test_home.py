@@ -65,6 +65,17 @@ def test_missing_cluster_says_how_to_start_one(home: Home) -> None:
     with pytest.raises(SchedlabError, match="no simulator was started") as caught:
         home.read_cluster()
 
+    assert caught.value.hint == "start one: schedlab up --name lab"
+
+
+def test_hint_names_only_a_cluster_of_another_name_than_the_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCHEDLAB_HOME", str(tmp_path))
+
+    with pytest.raises(SchedlabError) as caught:
+        Home.of("default").read_cluster()
+
     assert caught.value.hint == "start one: schedlab up"
 
 

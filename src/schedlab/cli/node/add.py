@@ -12,8 +12,8 @@ from cyclopts import Parameter
 
 from schedlab.apimachinery.yaml import YAMLError, load_document
 from schedlab.cli.cluster_api import APIError, ClusterAPI, node_path
+from schedlab.cli.kube_context import NameOption, resolve
 from schedlab.cluster.cluster import new_node
-from schedlab.cluster.home import Home
 from schedlab.kernel.errors import SchedlabError
 
 _HOSTNAME = "kubernetes.io/hostname"
@@ -27,12 +27,12 @@ def add(
         str, Parameter(help="A file with a Node, or a node that is there; plain nodes without it.")
     ] = "",
     prefix: Annotated[str, Parameter(help="What the names begin with; the template's name, or node.")] = "",
-    name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
+    name: NameOption = None,
 ) -> int:
     """Add nodes to the running cluster; their names are numbered on from those that are there."""
     if not 1 <= count <= _COUNT_MAX:
         raise SchedlabError(f"{count} nodes cannot be added", location="--count", hint=f"give 1 to {_COUNT_MAX}")
-    api = ClusterAPI(Home.of(name))
+    api = ClusterAPI(resolve(name, None)[0])
     taken = {node["metadata"]["name"] for node in api.get(node_path())["items"]}
     model = _model(api, template) if template else None
     start = prefix or ("node" if model is None else re.sub(r"-?\d+$", "", model["metadata"]["name"]) or "node")

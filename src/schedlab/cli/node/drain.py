@@ -16,9 +16,9 @@ from urllib.parse import quote
 from cyclopts import Parameter
 
 from schedlab.cli.cluster_api import APIError, ClusterAPI, node_path, pod_path
+from schedlab.cli.kube_context import NameOption, resolve
 from schedlab.cli.node.each import each_node
 from schedlab.cli.options import read_seconds
-from schedlab.cluster.home import Home
 
 _MIRROR = "kubernetes.io/config.mirror"
 _RETRY_S = 1.0
@@ -31,7 +31,7 @@ def drain(
     ignore_daemonsets: Annotated[bool, Parameter(negative="", help="Leave pods of DaemonSets where they are.")] = False,
     force: Annotated[bool, Parameter(negative="", help="Evict pods that no controller makes anew, too.")] = False,
     timeout: Annotated[str, Parameter(help="How long to try, for each node; 0 is for ever.")] = "0s",
-    name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
+    name: NameOption = None,
 ) -> int:
     """Cordon nodes and evict their pods, within the budgets of disruption.
 
@@ -41,7 +41,7 @@ def drain(
         The nodes: NAME or node/NAME.
     """
     limit_s = read_seconds(timeout, "--timeout")
-    api = ClusterAPI(Home.of(name))
+    api = ClusterAPI(resolve(name, None)[0])
 
     def act(node: str) -> str:
         cordoned = "already cordoned" if _cordon(api, node) else "cordoned"

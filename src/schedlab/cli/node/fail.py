@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from schedlab.cli.cluster_api import ClusterAPI, node_path
+from schedlab.cli.kube_context import NameOption, resolve
 from schedlab.cli.node.each import each_node
-from schedlab.cluster.home import Home
 
 FAILED = "kubelet.schedlab.dev/failed-since"
 
 
-def fail(*nodes: str, name: Annotated[str, Parameter(help="Name of the cluster.")] = "default") -> int:
+def fail(*nodes: str, name: NameOption = None) -> int:
     """Stop the kubelets of nodes: no heartbeats any more, so that the nodes become Unknown and their pods are evicted.
 
     Parameters
@@ -22,7 +19,7 @@ def fail(*nodes: str, name: Annotated[str, Parameter(help="Name of the cluster."
     nodes
         The nodes: NAME or node/NAME.
     """
-    api = ClusterAPI(Home.of(name))
+    api = ClusterAPI(resolve(name, None)[0])
 
     def act(node: str) -> str:
         found = api.get(node_path(node))
@@ -35,7 +32,7 @@ def fail(*nodes: str, name: Annotated[str, Parameter(help="Name of the cluster."
     return each_node(nodes, act)
 
 
-def recover(*nodes: str, name: Annotated[str, Parameter(help="Name of the cluster.")] = "default") -> int:
+def recover(*nodes: str, name: NameOption = None) -> int:
     """Let the kubelets of nodes that failed come back.
 
     Parameters
@@ -43,7 +40,7 @@ def recover(*nodes: str, name: Annotated[str, Parameter(help="Name of the cluste
     nodes
         The nodes: NAME or node/NAME.
     """
-    api = ClusterAPI(Home.of(name))
+    api = ClusterAPI(resolve(name, None)[0])
 
     def act(node: str) -> str:
         found = api.get(node_path(node))

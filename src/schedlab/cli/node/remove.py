@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from cyclopts import Parameter
-
 from schedlab.cli.cluster_api import ClusterAPI, node_path
+from schedlab.cli.kube_context import NameOption, resolve
 from schedlab.cli.node.each import each_node
-from schedlab.cluster.home import Home
 
 
-def remove(*nodes: str, name: Annotated[str, Parameter(help="Name of the cluster.")] = "default") -> int:
+def remove(*nodes: str, name: NameOption = None) -> int:
     """Remove nodes from the running cluster; drain them first if their pods are to move in order.
 
     Parameters
@@ -19,7 +15,7 @@ def remove(*nodes: str, name: Annotated[str, Parameter(help="Name of the cluster
     nodes
         The nodes: NAME or node/NAME.
     """
-    api = ClusterAPI(Home.of(name))
+    api = ClusterAPI(resolve(name, None)[0])
 
     def act(node: str) -> str:
         api.delete(node_path(node))

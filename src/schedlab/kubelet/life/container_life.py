@@ -168,6 +168,7 @@ class ContainerLife:
 
     def _run(self, now_ns: int) -> list[Note]:
         self._wait("running", "", "")
+        self.restarts = max(self.restarts, self.runs)
         self.started_ns = now_ns
         self.is_started = self.is_ready = False
         self.turns = self._plan_turns(now_ns)
@@ -274,7 +275,6 @@ class ContainerLife:
         if now_ns - self.started_ns > 2 * BACKOFF_NS_MAX:
             self.backoff_ns = 0
         self.last, self.terminated = self.terminated, None
-        self.restarts += 1
         delay_ns, self.backoff_ns = self.backoff_ns, min(max(2 * self.backoff_ns, BACKOFF_NS), BACKOFF_NS_MAX)
         if not delay_ns:
             self._wait("backoff", "", "")
@@ -347,10 +347,12 @@ class ContainerLife:
 
     def resume(self, status: Mapping[str, Any], now_ns: int) -> None:
         """Go on where a status says that the container was."""
-        self.restarts = self.runs = int(status.get("restartCount") or 0)
         self.last = (status.get("lastState") or {}).get("terminated")
         self.image = str(status.get("image") or "")
         state = status.get("state") or {}
+        has_ended = "running" not in state and ("terminated" in state or self.last is not None)
+        self.restarts = int(status.get("restartCount") or 0)
+        self.runs = self.restarts + has_ended
         if "running" in state:
             self._run(parse_time(state["running"]["startedAt"]))
             self.is_started, self.is_ready = bool(status.get("started")), bool(status.get("ready"))
