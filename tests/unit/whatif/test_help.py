@@ -457,6 +457,16 @@ class TestOwners:
             """'{"spec":{"template":{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"2"}}}]}}}}'"""
         )
 
+    def test_a_template_that_has_only_limits_is_given_requests(self) -> None:
+        """Requests follow from limits in pods, not in templates."""
+        lab = Lab()
+        lab.node("n", cpu="2")
+        self.deployment(lab, {"containers": [{"name": "c", "image": "i", "resources": {"limits": {"cpu": "3"}}}]})
+        (pod,) = lab.cluster.informers.lister("pods").list()
+
+        (command,) = of_kind(help_for(lab, pod.metadata.name), "request").commands
+        assert '{"containers":[{"name":"c","resources":{"requests":{"cpu":"2"}}}]}' in command
+
 
 class TestBeforeTheCycle:
     def test_a_gate_is_all_that_is_missing(self) -> None:

@@ -131,8 +131,7 @@ def _lower(name: str, amount: int, pod: Object) -> None:
     """Cut what containers ask for, the largest first, until the pod asks for no more than the amount."""
     spec = pod["spec"]
     amount -= amounts_of({name: str((spec.get("overhead") or {}).get(name, "0"))})[name]
-    whole = (spec.get("resources") or {}).get("requests") or {}
-    if name in whole:
+    if _text(spec, name) is not None:
         _set(spec["resources"], name, amount)
     containers: list[dict[str, Any]] = [*spec.get("containers", ())]
     for init in spec.get("initContainers", ()):
@@ -151,9 +150,14 @@ def _lower(name: str, amount: int, pod: Object) -> None:
             excess -= cut
 
 
+def _text(holder: Mapping[str, Any], name: str) -> Any:
+    """Return what a container or a pod asks for; a template, unlike a pod, does not repeat its limits as requests."""
+    resources = holder.get("resources") or {}
+    return (resources.get("requests") or {}).get(name, (resources.get("limits") or {}).get(name))
+
+
 def _asked(container: Mapping[str, Any], name: str) -> int:
-    resources = container.get("resources") or {}
-    text = (resources.get("requests") or {}).get(name)
+    text = _text(container, name)
     return 0 if text is None else amounts_of({name: str(text)})[name]
 
 
