@@ -19,6 +19,7 @@ from schedlab.kernel.errors import SchedlabError
 
 _MESSAGE_SHOWN = 90
 _PAGE = 1000
+_LIMIT = 50
 
 
 def decisions(
@@ -38,7 +39,9 @@ def decisions(
     ] = None,
     since: Annotated[str, Parameter(help="Only attempts from this time on, 2026-01-31T12:00:00Z.")] = "",
     until: Annotated[str, Parameter(help="Only attempts before this time.")] = "",
-    limit: Annotated[int, Parameter(help="How many attempts to list, newest first; 0 is all.")] = 50,
+    limit: Annotated[
+        int | None, Parameter(help="How many attempts to list, newest first; 0 is all, 50 if not given.")
+    ] = None,
     output: Annotated[
         Literal["text", "json", "jsonl", "parquet"],
         Parameter(name=["--output", "-o"], help="Form of the answer; jsonl and parquet give whole tables."),
@@ -64,7 +67,12 @@ def decisions(
     }
     query = {key: value for key, value in wanted.items() if value not in ("", None)}
     if output in ("jsonl", "parquet") or table != "attempts":
+        if limit is not None:
+            raise SchedlabError(
+                "whole tables have no limit", location="--limit", hint="choose by --pod, --attempt, --since and so on"
+            )
         return _export(home, f"/api/v1/tables/{table}?{urlencode(query)}", output, file)
+    limit = _LIMIT if limit is None else limit
     if limit < 0:
         raise SchedlabError(f"{limit} attempts cannot be listed", location="--limit", hint="give 0 or more")
     found = list(_pages(home, query, limit))

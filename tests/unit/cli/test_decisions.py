@@ -125,6 +125,8 @@ def test_parquet_files_have_the_same_rows(asked: list[str], tmp_path: Path) -> N
     [
         (("-o", "parquet"), "-o parquet: Parquet is no text"),
         (("--limit", "-1"), "--limit: -1 attempts cannot be listed"),
+        (("--limit", "5", "--table", "scores"), "--limit: whole tables have no limit"),
+        (("--limit", "5", "-o", "jsonl"), "--limit: whole tables have no limit"),
         (("--since", "never"), "since: 'never' is no time"),
         (("--since", "never", "-o", "jsonl"), "since: 'never' is no time"),
         (("-o", "jsonl", "--file", "/nowhere/x"), "/nowhere/x: cannot be written: No such file or directory"),
