@@ -100,8 +100,11 @@ _NODE_INFO: Final = {
 def running_status(pod: Mapping[str, Any], host_address: str, pod_address: str, now: str) -> dict[str, Any]:
     """Return the status of a pod whose containers all run and are ready."""
     spec, generation = pod["spec"], pod["metadata"].get("generation", 1)
+    have = (pod.get("status") or {}).get("conditions") or ()
     own = ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady"]
     gates = [gate["conditionType"] for gate in spec.get("readinessGates") or ()]
+    if not is_scheduled(have):
+        own.append("PodScheduled")
     return {
         "observedGeneration": generation,
         "phase": "Running",
@@ -111,7 +114,7 @@ def running_status(pod: Mapping[str, Any], host_address: str, pod_address: str, 
         "podIP": pod_address,
         "podIPs": [{"ip": pod_address}],
         "conditions": merge_conditions(
-            (pod.get("status") or {}).get("conditions") or (),
+            have,
             [
                 {
                     "type": kind,
@@ -126,6 +129,11 @@ def running_status(pod: Mapping[str, Any], host_address: str, pod_address: str, 
         "initContainerStatuses": [_init_status(container, now) for container in spec.get("initContainers") or ()],
         "containerStatuses": [_running(container, now) for container in spec["containers"]],
     }
+
+
+def is_scheduled(conditions: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a pod is known to be scheduled; of one that was made with a node's name the kubelet says it."""
+    return any(each["type"] == "PodScheduled" and each["status"] == "True" for each in conditions)
 
 
 def merge_conditions(have: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

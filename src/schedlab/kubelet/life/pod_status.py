@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from schedlab.kubelet.status import merge_conditions
+from schedlab.kubelet.status import is_scheduled, merge_conditions
 
 if TYPE_CHECKING:
     from schedlab.kubelet.life.container_life import ContainerLife
@@ -51,6 +51,8 @@ def status_of(
             ("ContainersReady", _containers_ready(init, main, phase)),
         )
     ]
+    if not is_scheduled(have):
+        conditions.append(_condition("PodScheduled", have, now, generation, "True", "", ""))
     report: dict[str, Any] = {
         "observedGeneration": generation,
         "phase": phase,

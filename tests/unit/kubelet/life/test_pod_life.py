@@ -47,6 +47,17 @@ def test_pod_without_annotations_runs_at_once_and_tells_nothing() -> None:
     assert lab.told("p") == []
 
 
+@pytest.mark.parametrize("keys", [{}, life(run_time="1h")], ids=["at-once", "by-steps"])
+def test_pod_that_was_made_with_a_node_is_scheduled_too(keys: dict[str, str]) -> None:
+    """Nobody has bound it, so the kubelet says so."""
+    lab = Lab()
+    lab.pod("p", annotations=keys, spec={"nodeName": "node-0"})
+    lab.run(0)
+
+    assert lab.phase("p") == "Running"
+    assert conditions(lab, "p")["PodScheduled"] == ("True", "")
+
+
 def test_image_is_pulled_at_the_bandwidth_of_the_node_one_after_the_other() -> None:
     lab = Lab(nodes=1, image_bandwidth=100 * MIB)
     lab.pod("a", annotations=life(image_size="200Mi"), spec={"containers": [{"name": "c", "image": "big:1"}]})
