@@ -14,6 +14,7 @@ from cyclopts import Parameter
 from schedlab.cli import simulator_api
 from schedlab.cli.columns import columns
 from schedlab.cli.kube_context import resolve
+from schedlab.cli.output_file import write_file
 from schedlab.cluster.home import Home
 from schedlab.kernel.errors import SchedlabError
 
@@ -121,13 +122,7 @@ def _write_lines(lines: Iterator[str], file: Path | None) -> None:
         for line in lines:
             print(line)
         return
-    try:
-        with file.open("w", encoding="utf-8") as out:
-            out.writelines(f"{line}\n" for line in lines)
-    except OSError as error:
-        raise SchedlabError(
-            f"cannot be written: {error.strerror}", location=str(file), hint="name another file: --file"
-        ) from error
+    write_file(file, (f"{line}\n" for line in lines), "--file")
 
 
 def _write(text: str, file: Path | None) -> None:

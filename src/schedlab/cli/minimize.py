@@ -11,12 +11,13 @@ import yaml
 from cyclopts import Parameter
 
 from schedlab.cli.explain import parse_pod
+from schedlab.cli.output_file import write_file
 from schedlab.cli.snapshot import read_snapshot
-from schedlab.cli.up import read_config
 from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.manifests import read_objects
 from schedlab.mirror.minimize import Minimizer
 from schedlab.mirror.snapshot import SCHEDULER_CONFIG, whole_objects
+from schedlab.scheduler.config.file import read_configuration
 
 #: What a server has given an object.
 _FOREIGN: Final = ("uid", "resourceVersion", "managedFields", "generation", "creationTimestamp")
@@ -49,7 +50,7 @@ def minimize(
             scheduler = None
         else:
             objects, scheduler = whole_objects(document), document.get(SCHEDULER_CONFIG)
-    chosen = scheduler if config is None else read_config(config)
+    chosen = scheduler if config is None else read_configuration(config, "--config")
     minimizer = Minimizer(objects, parse_pod(pod, "default"), chosen, on_progress=_progress)
     small = minimizer.run()
     begin = "\r" if sys.stderr.isatty() else ""
@@ -58,12 +59,7 @@ def minimize(
     if output is None:
         print(text, end="")
         return 0
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise SchedlabError(
-            f"cannot be written: {error.strerror}", location=str(output), hint="name another"
-        ) from error
+    write_file(output, [text], "--output")
     return 0
 
 

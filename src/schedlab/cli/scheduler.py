@@ -23,17 +23,19 @@ from schedlab.cli.options import (
     optional_socket,
     refuse_negative,
 )
-from schedlab.cli.up import read_config
+from schedlab.cli.output_file import write_file
 from schedlab.cluster.home import Home
 from schedlab.cluster.scheduler_instance import InstanceSettings
 from schedlab.cluster.standalone import StandaloneScheduler
 from schedlab.kernel.errors import SchedlabError
 from schedlab.remote.kubeconfig import Access, load_access
 from schedlab.scheduler.config import dump
+from schedlab.scheduler.config.file import read_configuration
+from schedlab.scheduler.config.types import API_VERSION, KIND
 from schedlab.web.app import SimulatorApp
 from schedlab.web.simulator import Simulator
 
-_NEW: Mapping[str, str] = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+_NEW: Mapping[str, str] = {"apiVersion": API_VERSION, "kind": KIND}
 
 
 @Parameter(name="*")
@@ -96,7 +98,7 @@ def scheduler(
     The log goes to stderr, one line per attempt. `schedlab explain pod/NAME --name scheduler` explains a decision.
     """
     refuse_negative(v, "--v", "is no verbosity")
-    raw = None if config is None else read_config(config)
+    raw = None if config is None else read_configuration(config, "--config")
     settings = InstanceSettings(
         scheduler_config=election.applied_to(raw),
         scheduler_config_location="" if config is None else str(config),
@@ -133,12 +135,7 @@ def _own_kubeconfig(raw: Mapping[str, Any] | None, config: Path | None) -> Path 
 
 def _write_config(settings: InstanceSettings, file: Path) -> None:
     text = yaml.safe_dump(dump(settings.configuration()), sort_keys=False)
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise SchedlabError(
-            f"cannot be written: {error.strerror}", location=str(file), hint="name another file: --write-config-to"
-        ) from error
+    write_file(file, [text], "--write-config-to")
 
 
 async def _run(settings: InstanceSettings, access: Access, home: Home, secure: socket.socket | None) -> int:

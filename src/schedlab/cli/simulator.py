@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from schedlab.cli.import_cluster import report_lines
 from schedlab.cli.options import APIServerOptions
-from schedlab.cli.up import Beside, Ports, read_config, run_cluster
+from schedlab.cli.up import Beside, Ports, run_cluster
 from schedlab.cluster.cluster import ClusterSettings
 from schedlab.cluster.home import Home
 from schedlab.cluster.served import Serving
@@ -21,6 +21,7 @@ from schedlab.mirror.configuration import SimulatorConfiguration, load_configura
 from schedlab.mirror.importer import ImportOptions
 from schedlab.mirror.service import Mirroring
 from schedlab.remote.kubeconfig import load_access
+from schedlab.scheduler.config.file import read_configuration
 
 
 def simulator(
@@ -41,7 +42,8 @@ def simulator(
     chosen = load_configuration(config, os.environ)
     file = chosen.scheduler_config
     settings = ClusterSettings(
-        scheduler_config=read_config(Path(file)) if file else None, scheduler_config_location=file
+        scheduler_config=read_configuration(Path(file), "kubeSchedulerConfigPath") if file else None,
+        scheduler_config_location=file,
     )
     run_cluster(
         settings,

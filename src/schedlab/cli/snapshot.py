@@ -11,9 +11,10 @@ import orjson
 import yaml
 from cyclopts import App, Parameter
 
-from schedlab.apimachinery.yaml import YAMLError, load
+from schedlab.apimachinery.yaml_file import read_document
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, resolve
+from schedlab.cli.output_file import write_file
 from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.anonymize import Anonymizer
 from schedlab.mirror.kinds import KINDS
@@ -61,12 +62,8 @@ def save(
         replaced, dropped = sum(anonymizer.replaced.values()), sum(anonymizer.dropped.values())
         fields = ", ".join(sorted(anonymizer.dropped))
         print(f"{replaced} texts are pseudonyms now, {dropped} values were left out: {fields}", file=sys.stderr)
-    text = orjson.dumps(document) if file.suffix == ".json" else yaml.safe_dump(document, sort_keys=False).encode()
-    try:
-        file.touch(mode=0o600)
-        file.write_bytes(text)
-    except OSError as error:
-        raise SchedlabError(f"cannot be written: {error.strerror}", location=str(file), hint="name another") from error
+    text = orjson.dumps(document).decode() if file.suffix == ".json" else yaml.safe_dump(document, sort_keys=False)
+    write_file(file, [text], private=True)
     print(f"{sum(len(document[kind.snapshot]) for kind in KINDS)} objects saved to {file}")
     _, status = simulator_api.get(home, "/api/v1/status")
     left = [f"{count} {kind}" for kind, count in status.get("objects", {}).items() if kind in _NOT_SAVED and count]
@@ -104,14 +101,7 @@ def reset(*, name: NameOption = None) -> int:
 
 def read_snapshot(file: Path) -> dict[str, Any]:
     """Return the content of a snapshot file, JSON or YAML; raises SchedlabError."""
-    try:
-        document = load(file.read_bytes())
-    except OSError as error:
-        raise SchedlabError(
-            f"cannot be read: {error.strerror}", location=str(file), hint="name a file that `snapshot save` has written"
-        ) from error
-    except (YAMLError, UnicodeDecodeError) as error:
-        raise SchedlabError(str(error), location=str(file), hint="the file must hold YAML or JSON") from error
+    document = read_document(file, "name a file that `snapshot save` has written", strict=False)
     try:
         return dict(check(document))
     except SchedlabError as error:

@@ -14,7 +14,6 @@ import uvloop
 from cyclopts import Parameter
 
 from schedlab.apimachinery.features import FeatureGates
-from schedlab.apimachinery.yaml import YAMLError, load_document
 from schedlab.cli.decisions_options import DECISIONS_DEFAULTS, DecisionsOptions
 from schedlab.cli.options import (
     API_SERVER_DEFAULTS,
@@ -41,8 +40,8 @@ from schedlab.cluster.served import ServedCluster, Serving, loopback_address
 from schedlab.cluster.stage_loading import load_stages
 from schedlab.cluster.storage import Storage
 from schedlab.decisions.annotations import AnnotationMode
-from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.service import Mirroring
+from schedlab.scheduler.config.file import read_configuration
 from schedlab.web.app import SimulatorApp
 from schedlab.web.simulator import Simulator
 from schedlab.whatif.shadow import Shadow
@@ -84,7 +83,7 @@ def up(
     refuse_negative(nodes, "--nodes", "nodes cannot be made")
     refuse_negative(history, "--history", "revisions cannot be kept")
     settings = ClusterSettings(
-        scheduler_config=None if config is None else read_config(config),
+        scheduler_config=None if config is None else read_configuration(config, "--config"),
         scheduler_config_location="" if config is None else str(config),
         feature_gates=FeatureGates.parse(feature_gates, location="--feature-gates"),
         annotations=annotations,
@@ -105,7 +104,7 @@ def up(
         decisions_age_s=decisions.read_age_s(),
     )
     ports = Ports(apiserver_port, port, secure_port)
-    beside = Beside(shadows=tuple((file, read_config(file)) for file in shadow_config))
+    beside = Beside(shadows=tuple((file, read_configuration(file, "--shadow-config")) for file in shadow_config))
     run_cluster(settings, Home.of(name), ports, serving.serving(storage.read()), beside)
     return 0
 
@@ -149,26 +148,6 @@ def run_cluster(
         optional_socket(ports.scheduler, "--secure-port") as secure,
     ):
         uvloop.run(_serve(settings, home, Sockets(api, simulator, secure), serving, beside))
-
-
-def read_config(path: Path) -> dict[str, Any]:
-    """Return a decoded scheduler configuration file; raises SchedlabError with the place of the mistake."""
-    try:
-        read = load_document(path.read_text(encoding="utf-8"))
-        read.raise_for_duplicates()
-    except OSError as error:
-        raise SchedlabError(
-            f"cannot be read: {error.strerror}", location=str(path), hint="name a readable file with --config"
-        ) from error
-    except (UnicodeDecodeError, YAMLError) as error:
-        raise SchedlabError(str(error), location=str(path), hint="the file must hold one YAML document") from error
-    if not isinstance(read.value, dict):
-        raise SchedlabError(
-            f"holds {type(read.value).__name__}, not a KubeSchedulerConfiguration",
-            location=str(path),
-            hint="it begins with `apiVersion: kubescheduler.config.k8s.io/v1`",
-        )
-    return read.value
 
 
 @dataclass(frozen=True, slots=True)

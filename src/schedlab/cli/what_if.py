@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from schedlab.apimachinery.time import TimeError, parse_duration
-from schedlab.apimachinery.yaml import YAMLError, load_documents
+from schedlab.apimachinery.yaml import duplicates_message
+from schedlab.apimachinery.yaml_file import documents_of, read_text
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, resolve
 from schedlab.cli.what_if_text import what_if_text
@@ -117,18 +118,12 @@ def _json(text: str, given: str) -> Any:
 
 
 def _manifests(source: str) -> Sequence[Mapping[str, Any]]:
-    try:
-        text = sys.stdin.read() if source == _STDIN else Path(source).read_text(encoding="utf-8")
-        documents = list(load_documents(text))
-        for document in documents:
-            document.raise_for_duplicates()
-    except OSError as error:
-        raise SchedlabError(
-            f"cannot be read: {error.strerror}", location=source, hint="name a readable file of manifests"
-        ) from error
-    except (UnicodeDecodeError, YAMLError) as error:
-        raise SchedlabError(str(error), location=source, hint="the file must hold YAML documents") from error
-    found = [document.value for document in documents if document.value is not None]
+    text = sys.stdin.read() if source == _STDIN else read_text(Path(source), "name a readable file of manifests")
+    documents = documents_of(text, source)
+    for document in documents:
+        if document.duplicates:
+            raise SchedlabError(duplicates_message(document.duplicates), location=source, hint="name each key once")
+    found = [document.value for document in documents]
     flat = [item for value in found for item in (value.get("items") or [value] if isinstance(value, dict) else [value])]
     wrong = next((item for item in flat if not isinstance(item, dict)), None)
     if wrong is not None or not flat:

@@ -16,6 +16,14 @@ from schedlab.client.protocol import Completion, Outcome, Watch, Write
 from schedlab.registry import DeleteOptions, ListOptions, Registry, User, WriteOptions
 
 
+def outcome_of(read: Callable[[], StoredObject]) -> Outcome:
+    """Return what came of reading an object, its failure included."""
+    try:
+        return Outcome(read())
+    except StatusError as error:
+        return Outcome(error=error)
+
+
 class InProcessClient:
     """Speaks to a registry under a user agent, which names the owner of the fields it writes; see protocol.Client."""
 
@@ -30,11 +38,7 @@ class InProcessClient:
 
     def read(self, resource: str, name: str, namespace: str, done: Completion) -> None:
         """Return one object through `done`, at once."""
-        try:
-            outcome = Outcome(self.get(resource, name, namespace))
-        except StatusError as error:
-            outcome = Outcome(error=error)
-        done(outcome)
+        done(outcome_of(lambda: self.get(resource, name, namespace)))
 
     def list(self, resource: str, namespace: str = "") -> tuple[Sequence[StoredObject], int]:
         """Return all objects in key order and the revision of the list."""

@@ -16,7 +16,7 @@ from schedlab.apimachinery.user import User
 from schedlab.apiserver.authentication import UserInfo
 from schedlab.apiserver.authorization import Authorizer, forbidden
 from schedlab.apiserver.request_info import RequestInfo
-from schedlab.client.inprocess import InProcessClient
+from schedlab.client.inprocess import InProcessClient, outcome_of
 from schedlab.client.protocol import Completion, Outcome, Watch, Write
 from schedlab.kernel.clock import SECOND_NS, Clock, Timer
 from schedlab.registry import Registry
@@ -51,11 +51,7 @@ class AccountClient:
 
     def read(self, resource: str, name: str, namespace: str, done: Completion) -> None:
         """Return one object through `done`, at once."""
-        try:
-            outcome = Outcome(self.get(resource, name, namespace))
-        except StatusError as error:
-            outcome = Outcome(error=error)
-        done(outcome)
+        done(outcome_of(lambda: self.get(resource, name, namespace)))
 
     def list(self, resource: str, namespace: str = "") -> tuple[Sequence[StoredObject], int]:
         """Return all objects and the revision of the list; nothing while the user may not list them."""

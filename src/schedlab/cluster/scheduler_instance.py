@@ -24,18 +24,17 @@ from schedlab.client.leader_election import Election, LeaderElector, State
 from schedlab.client.protocol import Client
 from schedlab.cluster.driver import Engine
 from schedlab.cluster.gate import Gate
-from schedlab.cluster.plugin_registry import enable, registry_for
+from schedlab.cluster.schedulers import Surroundings, configuration_of, make_scheduler
 from schedlab.decisions.explainer import Explainer
 from schedlab.decisions.log import DecisionLog
 from schedlab.decisions.observers import Observers
 from schedlab.decisions.scheduler_log import SchedulerLog
 from schedlab.kernel.clock import Clock
 from schedlab.kernel.randomness import RandomSource
-from schedlab.scheduler.config import ConfigError, KubeSchedulerConfiguration, load
+from schedlab.scheduler.config import KubeSchedulerConfiguration
 from schedlab.scheduler.framework.hooks import HooksFactory
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.metrics import SchedulerMetrics
-from schedlab.scheduler.scheduler import Scheduler
 
 #: What plugins look up that wakes nobody: there before the first pod is tried, as upstream's informers are.
 LOOKED_UP: Final = (
@@ -77,10 +76,7 @@ class InstanceSettings:
 
     def configuration(self) -> KubeSchedulerConfiguration:
         """Return the configuration that the settings stand for; raises ConfigError with every mistake."""
-        config = load(self.scheduler_config, self.feature_gates, location=self.scheduler_config_location)
-        if self.scheduler_config is None:
-            enable(config, self.plugins)
-        return config
+        return configuration_of(self, self.scheduler_config, self.scheduler_config_location)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +110,6 @@ class SchedulerInstance:
         process: Process,
         decisions: DecisionLog | None = None,
     ) -> None:
-        config = settings.configuration()
         self._client, self._engine, self._process = client, engine, process
         self.lines = SchedulerLog(process.clock, process.write, verbosity=settings.verbosity, pid=process.pid)
         self.decisions = DecisionLog() if decisions is None else decisions
@@ -126,36 +121,22 @@ class SchedulerInstance:
         self._is_retiring = False
         client.on_error = self._lacking
         client.on_synced = self._synced
-        self.scheduler, self.warnings = self._new_scheduler(config, settings)
+        around = Surroundings(
+            clock=process.clock,
+            random=process.random.split("scheduler"),
+            listers=self.informers,
+            observer=Observers(self.lines, self.decisions),
+            metrics=self.metrics,
+        )
+        self.scheduler, self.warnings = make_scheduler(
+            settings, around, settings.scheduler_config, settings.scheduler_config_location
+        )
         self.explainer = Explainer(self.decisions, self.scheduler) if decisions is None else None
-        self.elector = self._new_elector(config)
+        self.elector = self._new_elector(self.scheduler.config)
         self._gate = Gate(self.scheduler, lambda: self.is_active)
         engine.add(self._gate, client)
         if self.elector is not None:
             engine.add(self.elector, client)
-
-    def _new_scheduler(
-        self, config: KubeSchedulerConfiguration, settings: InstanceSettings
-    ) -> tuple[Scheduler, tuple[str, ...]]:
-        location = settings.scheduler_config_location
-        plugins = registry_for(config, settings.plugins, settings.hooks, location=location)
-        try:
-            scheduler = Scheduler(
-                config,
-                clock=self._process.clock,
-                random=self._process.random.split("scheduler"),
-                listers=self.informers,
-                features=settings.feature_gates,
-                registry=plugins.entries,
-                hooks=settings.hooks,
-                observer=Observers(self.lines, self.decisions),
-                full=settings.full,
-                metrics=self.metrics,
-            )
-        except ConfigError as error:
-            error.location = error.location or location
-            raise
-        return scheduler, tuple(plugins.warnings)
 
     def _new_elector(self, config: KubeSchedulerConfiguration) -> LeaderElector | None:
         chosen = config.leader_election

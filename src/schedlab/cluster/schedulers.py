@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from schedlab.cluster.plugin_registry import enable, registry_for
-from schedlab.scheduler.config import ConfigError, default_configuration, load
+from schedlab.scheduler.config import ConfigError, KubeSchedulerConfiguration, load
 from schedlab.scheduler.scheduler import Origin, Scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from schedlab.apimachinery.features import FeatureGates
     from schedlab.client.listers import Listers
-    from schedlab.cluster.cluster import ClusterSettings
     from schedlab.kernel.clock import Clock
     from schedlab.kernel.randomness import RandomSource
+    from schedlab.scheduler.framework.hooks import HooksFactory
+    from schedlab.scheduler.framework.interface import PluginEntry
     from schedlab.scheduler.framework.record import Observer
     from schedlab.scheduler.metrics import SchedulerMetrics
 
@@ -32,14 +34,37 @@ class Surroundings:
     metrics: SchedulerMetrics | None = None
 
 
-def make_scheduler(
-    settings: ClusterSettings, around: Surroundings, raw: Mapping[str, Any] | None, location: str = ""
-) -> tuple[Scheduler, Sequence[str]]:
-    """Return a scheduler with a decoded configuration (None: the default one), and lines that the user should see."""
-    features = settings.feature_gates
-    config = default_configuration(features) if raw is None else load(raw, features, location=location)
+class SchedulerSettings(Protocol):
+    """What is chosen for a scheduler beside its configuration; see `ClusterSettings`."""
+
+    @property
+    def feature_gates(self) -> FeatureGates: ...
+
+    @property
+    def plugins(self) -> tuple[PluginEntry, ...]: ...
+
+    @property
+    def hooks(self) -> Mapping[str, HooksFactory]: ...
+
+    @property
+    def full(self) -> bool: ...
+
+
+def configuration_of(
+    settings: SchedulerSettings, raw: Mapping[str, Any] | None, location: str
+) -> KubeSchedulerConfiguration:
+    """Return what a decoded configuration stands for (None: the default one, with all plugins of the settings)."""
+    config = load(raw, settings.feature_gates, location=location)
     if raw is None:
         enable(config, settings.plugins)
+    return config
+
+
+def make_scheduler(
+    settings: SchedulerSettings, around: Surroundings, raw: Mapping[str, Any] | None, location: str = ""
+) -> tuple[Scheduler, Sequence[str]]:
+    """Return a scheduler with a decoded configuration, and lines that the user should see."""
+    config = configuration_of(settings, raw, location)
     plugins = registry_for(config, settings.plugins, settings.hooks, location=location)
     try:
         scheduler = Scheduler(
@@ -47,7 +72,7 @@ def make_scheduler(
             clock=around.clock,
             random=around.random,
             listers=around.listers,
-            features=features,
+            features=settings.feature_gates,
             registry=plugins.entries,
             hooks=settings.hooks,
             observer=around.observer,

@@ -31,7 +31,6 @@ from schedlab.controllers.framework.controller import (
     Controller,
     ControllerContext,
     Steps,
-    SyncError,
     attempt,
     split_key,
 )
@@ -56,6 +55,7 @@ class EndpointSliceMirroringController(Controller):
     """Keys are those of Endpoints."""
 
     name: ClassVar[str] = "endpointslice-mirroring-controller"
+    retries_max: ClassVar[int | None] = RETRIES_MAX
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, component="endpoint-slice-mirroring-controller")
@@ -76,13 +76,6 @@ class EndpointSliceMirroringController(Controller):
     def _on_endpoints(self, event: WatchEvent) -> None:
         if _is_mirrored(event.object) or (event.previous is not None and _is_mirrored(event.previous)):
             self.queue.add(event.object.key)
-
-    def on_failure(self, key: str, error: StatusError | SyncError) -> None:
-        """Give up after a while."""
-        if self.queue.failures(key) < RETRIES_MAX:
-            super().on_failure(key, error)
-        else:
-            self.queue.forget(key)
 
     def sync(self, key: str) -> Steps:
         """Bring the slices of one Endpoints object to what it says."""

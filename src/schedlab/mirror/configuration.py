@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from schedlab.apimachinery.yaml import YAMLError, load_document
+from schedlab.apimachinery.yaml_file import read_object
 from schedlab.kernel.errors import SchedlabError
 
 API_VERSION: Final = "kube-scheduler-simulator-config/v1alpha1"
@@ -65,7 +65,7 @@ class SimulatorConfiguration:
 
 def load_configuration(file: Path, environment: Mapping[str, str]) -> SimulatorConfiguration:
     """Read a file, with the environment before it; raises SchedlabError with every mistake."""
-    raw = _read(file)
+    raw = read_object(file, "name a readable SimulatorConfiguration", "SimulatorConfiguration", API_VERSION)
     mistakes = [*_mistakes(raw)]
     merged = _with_environment(raw, environment)
     enabled = [mode for mode in _MODES if merged.get(mode)]
@@ -89,21 +89,6 @@ def load_configuration(file: Path, environment: Mapping[str, str]) -> SimulatorC
         selector=selector_text(merged.get("resourceImportLabelSelector") or {}),
         record=merged.get("recordFilePath") or "",
     )
-
-
-def _read(file: Path) -> Mapping[str, Any]:
-    try:
-        document = load_document(file.read_text(encoding="utf-8"))
-        document.raise_for_duplicates()
-    except OSError as error:
-        raise SchedlabError(
-            f"cannot be read: {error.strerror}", location=str(file), hint="name a readable SimulatorConfiguration"
-        ) from error
-    except (YAMLError, UnicodeDecodeError) as error:
-        raise SchedlabError(str(error), location=str(file), hint="the file must hold one YAML document") from error
-    if not isinstance(document.value, dict):
-        raise SchedlabError("holds no object", location=str(file), hint=f"it begins with `apiVersion: {API_VERSION}`")
-    return document.value
 
 
 def _mistakes(raw: Mapping[str, Any]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from schedlab.apimachinery.errors import StatusError
 from schedlab.apimachinery.gvk import GroupVersionKind
-from schedlab.apimachinery.yaml import YAMLError, load_all
+from schedlab.apimachinery.yaml_file import documents_of, read_text
 from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.snapshot import Loaded, is_here
 from schedlab.registry import Registry, WriteOptions
@@ -60,15 +60,8 @@ def read_objects(paths: Sequence[Path]) -> tuple[list[dict[str, Any]], list[str]
 
 
 def _objects_of(file: Path) -> list[dict[str, Any]]:
-    try:
-        documents = load_all(file.read_bytes())
-    except OSError as error:
-        raise SchedlabError(
-            f"cannot be read: {error.strerror}", location=str(file), hint="name files or folders that are there"
-        ) from error
-    except (YAMLError, UnicodeDecodeError) as error:
-        raise SchedlabError(str(error), location=str(file), hint="the file must hold YAML or JSON") from error
-    return [obj for document in documents for obj in _flat(document)]
+    documents = documents_of(read_text(file, "name files or folders that are there"), str(file))
+    return [obj for document in documents for obj in _flat(document.value)]
 
 
 def _flat(document: object) -> Iterator[dict[str, Any]]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from schedlab.apimachinery.yaml import YAMLError, load
+from schedlab.apimachinery.yaml_file import read_document
 from schedlab.kernel.errors import SchedlabError
 
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -246,14 +246,7 @@ def _exec(user: _Entry) -> ExecCommand | None:
 
 
 def _read(file: Path) -> Mapping[str, Any]:
-    try:
-        document = load(file.read_bytes())
-    except OSError as error:
-        raise SchedlabError(
-            f"cannot be read: {error.strerror}", location=str(file), hint="name a readable file with --kubeconfig"
-        ) from error
-    except (YAMLError, UnicodeDecodeError) as error:
-        raise SchedlabError(str(error), location=str(file), hint="the file must be a kubeconfig, in YAML") from error
+    document = read_document(file, "name a readable file with --kubeconfig", strict=False)
     if document is None:
         return {}
     if not isinstance(document, dict):

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from schedlab.apimachinery.time import TimeError, parse_duration
-from schedlab.apimachinery.yaml import YAMLError, load_document
+from schedlab.apimachinery.yaml_file import read_document
 from schedlab.kernel.errors import SchedlabError
 from schedlab.scheduler_perf.operations import REFUSED, AnyOperation
 
@@ -153,7 +153,7 @@ def shipped() -> Path:
 
 def load(path: Path) -> Sequence[TestCase]:
     """Read a file of test cases; raises SchedlabError with the place of the mistake."""
-    raw = _read(path)
+    raw: Any = read_document(path, "name a readable file")
     if not isinstance(raw, list):
         raise SchedlabError(
             f"holds {_kind(raw)}, not a list of test cases",
@@ -195,19 +195,6 @@ def find_file(text: str, beside: Path) -> Path:
     """Return the path of a file that a test case names, relative to the case's own file."""
     path = Path(text)
     return path if path.is_absolute() else beside.parent / path
-
-
-def _read(path: Path) -> Any:
-    try:
-        document = load_document(path.read_text(encoding="utf-8"))
-        document.raise_for_duplicates()
-    except OSError as error:
-        raise SchedlabError(
-            f"cannot be read: {error.strerror}", location=str(path), hint="name a readable file"
-        ) from error
-    except (UnicodeDecodeError, YAMLError) as error:
-        raise SchedlabError(str(error), location=str(path), hint="the file must hold one YAML document") from error
-    return document.value
 
 
 def _refuse_opcodes(raw: list[Any], path: Path) -> None:

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from schedlab.apimachinery.features import FeatureGates
-from schedlab.apimachinery.yaml import load_document
 from schedlab.cluster.cluster import ClusterSettings
 from schedlab.decisions.annotations import AnnotationMode
 from schedlab.kernel.errors import SchedlabError
 from schedlab.registry.admission.plugins import DEFAULT_NAMES
+from schedlab.scheduler.config.file import read_configuration
 from schedlab.scheduler_perf import operations as ops
 from schedlab.scheduler_perf.batch import BatchTarget
 from schedlab.scheduler_perf.config import Params, TestCase, Workload
@@ -72,11 +72,7 @@ def run(path: Path, case: TestCase, workload: Workload, options: RunOptions) -> 
 def _settings(path: Path, case: TestCase, workload: Workload, options: RunOptions, location: str) -> ClusterSettings:
     config = None
     if case.scheduler_config_path:
-        file = path.parent / case.scheduler_config_path
-        try:
-            config = load_document(file.read_text(encoding="utf-8")).value
-        except OSError as error:
-            raise SchedlabError(f"cannot be read: {error.strerror}", location=str(file)) from error
+        config = read_configuration(path.parent / case.scheduler_config_path, "schedulerConfigPath")
     return ClusterSettings(
         scheduler_config=config,
         scheduler_config_location=case.scheduler_config_path,

@@ -15,6 +15,7 @@ from schedlab.apimachinery.features import FeatureGates
 from schedlab.kernel.clock import VirtualClock
 from schedlab.kernel.randomness import SeededRandom
 from schedlab.scheduler.config import load
+from schedlab.scheduler.config.types import API_VERSION, KIND
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.framework.node_table import NodeTable
 from schedlab.scheduler.framework.types import NodeInfo, PodInfo
@@ -196,7 +197,7 @@ def configuration(subject: Subject) -> dict[str, Any]:
     if subject.args is not None:
         profile["pluginConfig"] = [{"name": name, "args": dict(subject.args)}]
     return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
+        "apiVersion": API_VERSION,
+        "kind": KIND,
         "profiles": [profile],
     }

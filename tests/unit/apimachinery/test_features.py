@@ -1,16 +1,15 @@
 """Feature gates: the table of Kubernetes 1.36, choices, refusals."""
 
 import json
-import os
-from pathlib import Path
 
 import pytest
 
 from schedlab.apimachinery.features import FEATURES, FeatureGates, Stage
 from schedlab.kernel.errors import SchedlabError
+from tests.parity.places import CORPUS
 
-# Recorded from the real binaries; kept beside the repository like the other referee data.
-RECORDED = Path(os.environ.get("SCHEDLAB_PARITY", Path(__file__).parents[4] / "shared" / "parity")) / "features.json"
+# Recorded from the real binaries.
+RECORDED = CORPUS / "features.json"
 
 
 def test_defaults_are_those_of_the_release() -> None:
@@ -21,7 +20,6 @@ def test_defaults_are_those_of_the_release() -> None:
     assert {spec.name for spec in FEATURES.values() if gates.enabled(spec.name) != spec.default} == set()
 
 
-@pytest.mark.skipif(not RECORDED.exists(), reason="the recorded gates are not at hand")
 def test_table_equals_the_recorded_gates() -> None:
     """Every gate that the real binaries know, with the same default, stage and lock."""
     recorded = json.loads(RECORDED.read_bytes())

@@ -109,7 +109,8 @@ def test_mistakes_are_named_by_their_fields(tmp_path: Path, changes: dict[str, A
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("port: 1\nport: 2\n", "port"), ("- a\n", "holds no object"), ("a: [", "line")]
+    ("text", "said"),
+    [("port: 1\nport: 2\n", "port"), ("- a\n", "holds list, not a SimulatorConfiguration"), ("a: [", "line")],
 )
 def test_a_file_that_is_no_configuration_is_told(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "config.yaml"

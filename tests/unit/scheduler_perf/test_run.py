@@ -177,3 +177,36 @@ def test_profile_tells_the_stages(tmp_path: Path) -> None:
 
     assert {"create pods", "bind", "event", "record", "queue"} <= figures.stages_us.keys()
     assert all(value >= 0 for value in figures.stages_us.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "cannot be read: No such file or directory"),
+        ("a: [", "yaml: line 1"),
+        ("- a", "holds list, not a KubeSchedulerConfiguration"),
+    ],
+)
+def test_configuration_of_the_scheduler_that_is_none(text: str | None, message: str, tmp_path: Path) -> None:
+    """The file that a case names is judged like one that the user names."""
+    if text is not None:
+        (tmp_path / "config.yaml").write_text(text, encoding="utf-8")
+    path = tmp_path / "performance-config.yaml"
+    path.write_text(
+        """
+- name: Case
+  schedulerConfigPath: config.yaml
+  workloadTemplate:
+  - {opcode: createNodes, count: 1}
+  workloads:
+  - name: w
+""",
+        encoding="utf-8",
+    )
+    (case,) = load(path)
+
+    with pytest.raises(SchedlabError) as caught:
+        run(path, case, case.workload(), RunOptions())
+
+    assert str(caught.value).startswith(f"{tmp_path / 'config.yaml'}: ")
+    assert message in str(caught.value)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from schedlab.apimachinery.yaml import YAMLError, load_document
+from schedlab.apimachinery.yaml_file import read_document
 from schedlab.cli.cluster_api import APIError, ClusterAPI, node_path
 from schedlab.cli.kube_context import NameOption, resolve
 from schedlab.cluster.cluster import new_node
@@ -84,12 +84,7 @@ def _model(api: ClusterAPI, template: str) -> Mapping[str, Any]:
     path = Path(template)
     if not path.exists():
         return _like(api, template)
-    try:
-        node = load_document(path.read_text(encoding="utf-8")).value
-    except (OSError, UnicodeDecodeError) as error:
-        raise SchedlabError(f"cannot be read: {error}", location=template, hint="name a readable file") from error
-    except YAMLError as error:
-        raise SchedlabError(str(error), location=template, hint="the file must hold one YAML document") from error
+    node = read_document(path, "name a readable file")
     if not isinstance(node, dict) or node.get("kind") != "Node":
         found = node.get("kind") if isinstance(node, dict) else type(node).__name__
         raise SchedlabError(f"holds {found}, not a Node", location=template, hint="it begins with `kind: Node`")

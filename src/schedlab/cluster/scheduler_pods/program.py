@@ -29,6 +29,7 @@ from schedlab.kernel.clock import Clock
 from schedlab.kernel.errors import SchedlabError
 from schedlab.kernel.randomness import RandomSource
 from schedlab.registry import Registry
+from schedlab.scheduler.config.types import API_VERSION, KIND
 
 LINES_MAX: Final = 10_000
 _ACCOUNT_FOLDER: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -140,7 +141,7 @@ class SchedulerProgram:
             raw = document.value
         if not command.election:
             return raw
-        head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+        head = {"apiVersion": API_VERSION, "kind": KIND}
         before = (raw or {}).get("leaderElection")
         election = {**(before if isinstance(before, dict) else {}), **command.election}
         return {**(raw or head), "leaderElection": election}

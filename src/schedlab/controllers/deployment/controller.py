@@ -44,6 +44,7 @@ class DeploymentController(Controller):
     """Rolls out Deployments."""
 
     name: ClassVar[str] = "deployment-controller"
+    retries_max: ClassVar[int | None] = _TRIES_MAX
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
@@ -94,11 +95,10 @@ class DeploymentController(Controller):
 
     def on_failure(self, key: str, error: StatusError | SyncError) -> None:
         """Give up after some tries: the next change of the Deployment starts anew."""
-        going = isinstance(error, StatusError) and is_namespace_going(error)
-        if going or self.queue.failures(key) >= _TRIES_MAX:
+        if isinstance(error, StatusError) and is_namespace_going(error):
             self.queue.forget(key)
         else:
-            self.queue.add_rate_limited(key)
+            super().on_failure(key, error)
 
     # --- Sync --------------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Final
 
 from schedlab.api.object import Object, StoredObject, WatchEvent
 from schedlab.api.views.core import Pod, Service
-from schedlab.apimachinery.errors import StatusError
 from schedlab.client.protocol import Write
 from schedlab.controllers.endpoints.subsets import CAPACITY, NO_PORT, PortKey, Subsets, truncate
 from schedlab.controllers.framework import kinds
@@ -19,7 +18,6 @@ from schedlab.controllers.framework.controller import (
     Controller,
     ControllerContext,
     Steps,
-    SyncError,
     attempt,
     split_key,
 )
@@ -52,6 +50,7 @@ class EndpointsController(Controller):
     """Keys are those of services."""
 
     name: ClassVar[str] = "endpoints-controller"
+    retries_max: ClassVar[int | None] = RETRIES_MAX
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, component="endpoint-controller")
@@ -78,13 +77,6 @@ class EndpointsController(Controller):
     def _on_endpoints(self, event: WatchEvent) -> None:
         if event.type == "DELETED":
             self.queue.add(event.object.key)
-
-    def on_failure(self, key: str, error: StatusError | SyncError) -> None:
-        """Give up after a while."""
-        if self.queue.failures(key) < RETRIES_MAX:
-            super().on_failure(key, error)
-        else:
-            self.queue.forget(key)
 
     def sync(self, key: str) -> Steps:
         """Bring the Endpoints of one service to what its pods ask for."""

@@ -12,7 +12,6 @@ from typing import ClassVar, Final
 
 from schedlab.api.object import Object, StoredObject, WatchEvent
 from schedlab.api.views.core import Node
-from schedlab.apimachinery.errors import StatusError
 from schedlab.client.protocol import Verb, Write
 from schedlab.controllers.endpointslice.changes import Changes
 from schedlab.controllers.endpointslice.reconciler import Reconciler
@@ -52,6 +51,7 @@ class EndpointSliceController(Controller):
     """Keys are those of services, and one for the nodes of the cluster."""
 
     name: ClassVar[str] = "endpointslice-controller"
+    retries_max: ClassVar[int | None] = RETRIES_MAX
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, component="endpoint-slice-controller")
@@ -84,13 +84,6 @@ class EndpointSliceController(Controller):
             self._nodes_changed = True
             if self._topology.any_hints():
                 self.queue.add(_NODES_KEY)
-
-    def on_failure(self, key: str, error: StatusError | SyncError) -> None:
-        """Give up after a while."""
-        if self.queue.failures(key) < RETRIES_MAX:
-            super().on_failure(key, error)
-        else:
-            self.queue.forget(key)
 
     def sync(self, key: str) -> Steps:
         """Bring the slices of one service to what its pods ask for."""

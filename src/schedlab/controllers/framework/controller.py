@@ -104,6 +104,8 @@ class Controller:
     name: ClassVar[str] = ""
     #: How many keys may be worked on at the same time.
     workers: ClassVar[int] = 5
+    #: How often a key that fails is tried again before it is left alone; None is for ever.
+    retries_max: ClassVar[int | None] = None
 
     def __init__(self, context: ControllerContext, component: str = "") -> None:
         self.context = context
@@ -117,8 +119,11 @@ class Controller:
         raise NotImplementedError
 
     def on_failure(self, key: str, error: StatusError | SyncError) -> None:  # noqa: ARG002 - for those who care
-        """Try again later; kinds that give up, or know better, override this."""
-        self.queue.add_rate_limited(key)
+        """Try again later, or give up after `retries_max`; kinds that know better override this."""
+        if self.retries_max is not None and self.queue.failures(key) >= self.retries_max:
+            self.queue.forget(key)
+        else:
+            self.queue.add_rate_limited(key)
 
     # --- Part --------------------------------------------------------------------------------------------------------
 

@@ -110,12 +110,16 @@ def score_node(state: ScoreState, pod: PodInfo, info: NodeInfo) -> int:
         value = info.node.metadata.labels.get(constraint.topology_key)
         if value is None:
             continue
-        if domains.by_value is None:
-            count = _count_on_node(pod.namespace, constraint, info)
-        else:
-            count = int(domains.by_value[domains.label.values.find(value)])
+        count = _count(domains, pod.namespace, value, info)
         score += count * domains.weight + (constraint.max_skew - 1)
     return int(_round(np.array([score]))[0])
+
+
+def _count(domains: DomainScores, namespace: str, value: str, info: NodeInfo) -> int:
+    """Return the number of matching pods in the node's domain."""
+    if domains.by_value is None:
+        return _count_on_node(namespace, domains.constraint, info)
+    return int(domains.by_value[domains.label.values.find(value)])
 
 
 def _count_on_node(namespace: str, constraint: Constraint, info: NodeInfo) -> int:
@@ -139,10 +143,7 @@ def explain_score(state: ScoreState, pod: PodInfo, info: NodeInfo) -> Formula:
         value = info.node.metadata.labels.get(constraint.topology_key)
         if value is None:
             continue
-        if domains.by_value is None:
-            count = _count_on_node(pod.namespace, constraint, info)
-        else:
-            count = int(domains.by_value[domains.label.values.find(value)])
+        count = _count(domains, pod.namespace, value, info)
         parts.append(f"{count} * log({domains.size} + 2) + {constraint.max_skew - 1}")
         inputs.append(
             {

@@ -1,0 +1,53 @@
+"""YAML files that a user names: every mistake is a SchedlabError that tells the file, what was found and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from schedlab.apimachinery.json_reader import JSONValue
+from schedlab.apimachinery.yaml import Document, YAMLError, load_document, load_documents
+from schedlab.kernel.errors import SchedlabError
+
+
+def read_text(file: Path, hint: str) -> str:
+    """Return the text of a file; raises SchedlabError, with the hint when there is no such file."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SchedlabError(f"cannot be read: {error.strerror}", location=str(file), hint=hint) from error
+    except UnicodeDecodeError as error:
+        raise SchedlabError(
+            f"is no text: {error}", location=str(file), hint="the file must hold YAML or JSON, in UTF-8"
+        ) from error
+
+
+def documents_of(text: str, location: str) -> list[Document]:
+    """Return the documents of a text that say something; raises SchedlabError for a malformed one."""
+    try:
+        return [document for document in load_documents(text) if document.value is not None]
+    except YAMLError as error:
+        raise SchedlabError(str(error), location=location, hint="the file must hold YAML or JSON") from error
+
+
+def read_document(file: Path, hint: str, *, strict: bool = True) -> JSONValue:
+    """Return what the first document of a file says; strict: a key that stands there twice is a mistake, too."""
+    text = read_text(file, hint)
+    try:
+        document = load_document(text)
+        if strict:
+            document.raise_for_duplicates()
+    except YAMLError as error:
+        raise SchedlabError(str(error), location=str(file), hint="the file must hold one YAML document") from error
+    return document.value
+
+
+def read_object(file: Path, hint: str, kind: str, api_version: str) -> dict[str, JSONValue]:
+    """Return the object that a file holds, its fields unchecked; the kind and version are told when it is none."""
+    value = read_document(file, hint)
+    if not isinstance(value, dict):
+        raise SchedlabError(
+            f"holds {type(value).__name__}, not a {kind}",
+            location=str(file),
+            hint=f"it begins with `apiVersion: {api_version}`",
+        )
+    return value
