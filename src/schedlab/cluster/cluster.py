@@ -119,6 +119,8 @@ class Cluster(API):
         super().__init__(clock, random, settings, caller, backend=backend, store=store)
         self.settings, self._random = settings, random
         self._reconfigured = 0
+        # How many hold the controllers still.
+        self._held = 0
         self._controllers: list[Part] = []
         self.root_ca = root_ca
         #: Scheduler configurations that were in force, by their digests in records, with where they come from.
@@ -246,11 +248,14 @@ class Cluster(API):
     @contextmanager
     def without_controllers(self) -> Iterator[None]:
         """Let no controller act while objects come whose owners and dependents are not all there yet."""
+        self._held += 1
         self.engine.suspend(self._controllers)
         try:
             yield
         finally:
-            self.engine.resume()
+            self._held -= 1
+            if not self._held:
+                self.engine.resume()
             if self._wake is not None:
                 self._wake()
 

@@ -34,6 +34,8 @@ from schedlab.scheduler.extender import HTTPExtender, direct_call
 _USER_AGENT: Final = "schedlab-mirror"
 #: Objects that are written in one go before others get a turn.
 _SLICE: Final = 10
+#: The second one takes away what had been asked for before the first and came while it went on.
+_PASSES: Final = 2
 
 
 class MirroredCluster(Protocol):
@@ -103,7 +105,7 @@ class Mirroring:
         if config:
             self.apply_scheduler_configuration(config)
         if replace:
-            await _in_slices(self._initial_state.steps())
+            await self._restore()
         loaded = Loaded()
         await _in_slices(load_steps(self.registry, checked, loaded))
         return loaded
@@ -119,8 +121,14 @@ class Mirroring:
         """Bring everything back to how it was at the start: objects and the scheduler's configuration."""
         self.stop_replay()
         await self.stop_sync()
-        await _in_slices(self._initial_state.steps())
+        await self._restore()
         self._cluster.reconfigure(self._initial_configuration)
+
+    async def _restore(self) -> None:
+        # A controller that acts in between makes anew what has just been taken away.
+        with self._cluster.without_controllers():
+            for _ in range(_PASSES):
+                await _in_slices(self._initial_state.steps())
 
     # --- Import ---
 

@@ -134,6 +134,28 @@ def test_an_export_goes_back_in_after_a_reset() -> None:
     assert "shop" in server.lab.names("namespaces")
 
 
+def test_a_reset_takes_away_what_controllers_would_make_anew_in_between() -> None:
+    server = Server(nodes=2)
+    labels = {"app": "web"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "web:1"}]}}
+    spec = {"replicas": 20, "selector": {"matchLabels": labels}, "template": template}
+    server.lab.create("deployments.apps", {"metadata": {"name": "web"}, "spec": spec}, "default")
+    server.lab.run()
+    running = len(server.lab.names("pods"))
+
+    async def reset_while_the_cluster_lives() -> None:
+        reset = asyncio.ensure_future(server.mirroring.reset())
+        while not reset.done():
+            server.lab.run()
+            await asyncio.sleep(0)
+        await reset
+
+    asyncio.run(reset_while_the_cluster_lives())
+
+    assert running == 20
+    assert [server.lab.names(kind) for kind in ("pods", "replicasets.apps", "deployments.apps")] == [[], [], []]
+
+
 def test_a_reset_brings_the_first_configuration_back() -> None:
     server = Server()
     first = server.ask("GET", "/api/v1/schedulerconfiguration")[1]
