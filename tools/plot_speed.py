@@ -1,8 +1,8 @@
-"""Draws docs/performance/*.svg from docs/performance/runs.jsonl, the lines that `schedlab bench --output` wrote.
+"""Tells docs/performance/runs.jsonl, the lines that `schedlab bench --output` wrote: pictures, and a table of the page.
 
     python -m tools.plot_speed
 
-ratios.svg: how far above kube-scheduler each workload is, batch and live. scaling.svg: time per pod by number of nodes.
+docs/performance.md: the table between its two marks, medians of the runs at full size. ratios.svg: how far above kube-scheduler each workload is, batch and live. scaling.svg: time per pod by number of nodes.
 """
 
 import json
@@ -15,6 +15,9 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "performance"
+PAGE = FOLDER.with_suffix(".md")
+#: Between these the page has the table.
+BEGIN, END = "<!-- runs.jsonl -->", "<!-- end of runs.jsonl -->"
 COLOURS = ("#326ce5", "#f58220", "#3c9d5d", "#a03c8c", "#777777")
 FONT = 'font-family="sans-serif" font-size="12"'
 
@@ -49,6 +52,34 @@ def scaling(lines: Sequence[Line]) -> dict[str, list[tuple[int, float]]]:
         for name, by_nodes in found.items()
         if len(by_nodes) > 2
     }
+
+
+def table(lines: Sequence[Line]) -> str:
+    """The medians of each workload that was run at full size, as a Markdown table."""
+    found: dict[tuple[str, str], list[Line]] = {}
+    for line in lines:
+        if line["ratio"] is not None:
+            found.setdefault((line["workload"].split("/")[0], line["mode"]), []).append(line)
+    rows = [
+        "| workload | mode | runs | pods/s | that is | by processor time | cycle, median µs | memory at most |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for (name, mode), runs in found.items():
+        speed, ratio = median(run["podsPerSecond"]["Average"] for run in runs), median(run["ratio"] for run in runs)
+        # Clients of a live run take their turns on the same machine: its processor time is not that of the server alone.
+        by_cpu = f"{median(run['ratioByProcessorTime'] for run in runs):.1f} R" if mode == "batch" else ""
+        cycle = median(run["cycleMicroseconds"]["Perc50"] for run in runs)
+        memory = max(run["memoryPeakMiB"] for run in runs)
+        rows.append(
+            f"| {name} | {mode} | {len(runs)} | {speed:,.0f} | {ratio:.1f} R | {by_cpu} | {cycle:.0f} | {memory} MiB |"
+        )
+    return "\n".join(rows)
+
+
+def with_table(page: str, lines: Sequence[Line]) -> str:
+    """The page with the table of these lines between its marks."""
+    before, rest = page.split(BEGIN)
+    return f"{before}{BEGIN}\n\n{table(lines)}\n\n{END}{rest.split(END)[1]}"
 
 
 def draw_ratios(found: Mapping[str, Mapping[str, float]]) -> str:
@@ -115,16 +146,17 @@ def _svg(width: int, height: int, parts: Sequence[str]) -> str:
 
 
 def pages() -> dict[Path, str]:
-    """Each picture with its text."""
+    """What is made of the lines, with its text."""
     lines = read(FOLDER / "runs.jsonl")
     return {
+        PAGE: with_table(PAGE.read_text(encoding="utf-8"), lines),
         FOLDER / "ratios.svg": draw_ratios(ratios(lines)),
         FOLDER / "scaling.svg": draw_scaling(scaling(lines)),
     }
 
 
 def main() -> None:
-    """Write the pictures."""
+    """Write the pictures and the table."""
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
         sys.stdout.write(f"wrote {path.name}\n")

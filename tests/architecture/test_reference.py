@@ -114,8 +114,8 @@ def test_undescribed_term_is_found() -> None:
     assert unmentioned(setting_fields([file]), "the `level`") == ["keptDays"]
 
 
-def test_pictures_of_speed_are_drawn_from_the_runs() -> None:
-    """`python -m tools.plot_speed` draws them anew."""
+def test_what_is_told_of_speed_is_made_from_the_runs() -> None:
+    """`python -m tools.plot_speed` makes pictures and table anew."""
     stale = [path.name for path, text in plot_speed.pages().items() if path.read_text(encoding="utf-8") != text]
 
     assert stale == []
