@@ -332,7 +332,7 @@ class PodWorkers:
             for note in life.take_notes():
                 self._tell(stored, state, note)
             next_ns = life.next_ns()
-            if not life.is_stopped and next_ns is not None:
+            if next_ns is not None:
                 self._later(meta.namespace, meta.name, next_ns)
                 return ()
         if meta.finalizers and pod.status.phase not in FINISHED:

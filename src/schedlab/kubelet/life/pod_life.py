@@ -101,7 +101,7 @@ class PodLife:
 
     def next_ns(self) -> int | None:
         """Return when something happens next."""
-        if self.is_over:
+        if self.is_over or self.is_stopped:
             return None
         if self._stop_ns is not None:
             return self._stop_ns
@@ -114,10 +114,7 @@ class PodLife:
     def advance(self, now_ns: int) -> None:
         """Play everything that is due, each at its own time."""
         self._go_on(now_ns)
-        while not self.is_over:
-            due_ns = self.next_ns()
-            if due_ns is None or due_ns > now_ns:
-                return
+        while (due_ns := self.next_ns()) is not None and due_ns <= now_ns:
             self._play(due_ns)
             self._go_on(due_ns)
 

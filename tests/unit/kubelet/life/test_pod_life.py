@@ -305,6 +305,22 @@ def test_deletion_waits_for_containers_that_take_time_to_stop_and_kills_them_aft
     assert lab.pods() == []
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [life(start_delay="1h"), life(pull_errors="always"), life(run_time__i="1h")],
+    ids=["begins", "pulls", "inits"],
+)
+def test_deletion_of_a_pod_whose_container_has_never_run(keys: dict[str, str]) -> None:
+    """It used to be asked again and again at that very moment."""
+    lab = Lab()
+    lab.pod("p", annotations=keys, spec={"initContainers": [{"name": "i", "image": "i"}]})
+    lab.run(5)
+    assert lab.phase("p") == "Pending"
+    lab.registry.delete("pods", "p", "default")
+    lab.run(1)
+    assert lab.pods() == []
+
+
 def test_annotation_that_cannot_be_read_is_told_and_does_not_count() -> None:
     lab = Lab()
     lab.pod("p", annotations=life(run_time="soon", nonsense="1", ready_after__x="1s", exit_code="256"))
