@@ -36,7 +36,7 @@ MIN_PODS_PER_S ?= 0
 LOADS ?=
 BENCH = $(VENV)/bin/schedlab bench $(WORKLOADS) --mode $(MODE) --repeat $(REPEAT) --min-pods-per-s $(MIN_PODS_PER_S)
 
-.PHONY: help up install etcd test test-long check fix e2e bench bench-life bench-api profile docs parity transcripts lock clean
+.PHONY: help up install etcd browser ui test test-long check fix e2e bench bench-life bench-api profile docs parity transcripts lock clean
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,7 +65,10 @@ $(VENV)/.made:
 	@python=$$($(find_python)) && echo "making $(VENV) with $$("$$python" --version)" && "$$python" -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.installed: $(VENV)/.made pyproject.toml requirements/run.lock
+# The web UI is built by the way (hatch_build.py); SCHEDLAB_WITHOUT_UI=1 leaves it out.
+UI_SOURCES := $(shell find ui/src ui/index.html ui/package-lock.json ui/tsconfig.json ui/vite.config.ts -type f)
+
+$(VENV)/.installed: $(VENV)/.made pyproject.toml requirements/run.lock $(UI_SOURCES)
 	@echo "installing schedlab into $(VENV)"
 	@$(PIP) --require-hashes -r requirements/run.lock || $(call hint_install,requirements/run.lock)
 	@$(PIP) --no-deps --editable . || $(call hint_install,pyproject.toml)
@@ -84,6 +87,9 @@ $(KUBECTL_136)/.installed: $(VENV)/.made requirements/kubectl-1.36.lock
 	@touch $@
 
 install: $(VENV)/.installed ## Make .venv and install schedlab into it
+
+ui: $(VENV)/.installed-dev ## Build the web UI (ui/) into src/schedlab/web/built
+	$(PY) -m tools.build_ui
 
 up: $(VENV)/.installed ## Install and start the simulator (ARGS="--nodes 50")
 	@$(VENV)/bin/schedlab up $(ARGS)
@@ -104,12 +110,22 @@ etcd: ## Install etcd for tests, as root on Debian and Ubuntu; elsewhere say how
 	    || echo "warning: etcd-server cannot be installed; hint: apt-get's own words are above" >&2; \
 	else echo "warning: etcd is not installed; hint: install it, on Debian and Ubuntu with: sudo $$install" >&2; fi
 
-test: $(TEST_ENV) etcd ## Install what tests need and run them, fast suites first
+# Tests of the web UI run in a Chromium. In CI a missing one is a failure, elsewhere they are skipped with a hint.
+browser: ## Install Chromium for tests, as root on Debian; elsewhere say how
+	@command -v chromium >/dev/null && exit 0; \
+	install="apt-get install --yes --no-install-recommends chromium fonts-noto-cjk"; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing chromium"; $$install >/dev/null 2>&1 || { apt-get update && $$install; } >/dev/null \
+	    || echo "warning: chromium cannot be installed; hint: apt-get's own words are above" >&2; \
+	else echo "warning: chromium is not installed; hint: install it, on Debian with: sudo $$install" >&2; fi
+
+test: $(TEST_ENV) etcd browser ## Install what tests need and run them, fast suites first
 	$(PYTEST) -q -m "not long" -n $(WORKERS) $(FAST_SUITES)
 	$(if $(strip $(DEEP_SUITES)),$(PYTEST) -q -m "not long" -n $(WORKERS) --dist loadfile $(DEEP_SUITES))
 	$(if $(strip $(E2E_SUITES)),$(PYTEST) -q -m "not long" $(E2E_SUITES))
+	$(if $(wildcard tests/browser),$(PYTEST) -q -m "not long" tests/browser)
 
-test-long: $(TEST_ENV) etcd ## The tests that take minutes, and property tests with five times the examples
+test-long: $(TEST_ENV) etcd browser ## The tests that take minutes, and property tests with five times the examples
 	$(PYTEST) -q -m long -n $(WORKERS) --timeout 1200 tests
 	$(if $(wildcard tests/property),HYPOTHESIS_PROFILE=thorough $(PYTEST) -q -n $(WORKERS) --timeout 1200 tests/property)
 
@@ -121,6 +137,7 @@ check: $(VENV)/.installed-dev ## Lint, format, types, import contracts and the c
 	$(PY) -m ruff format --check
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports
+	$(PY) -m tools.build_ui check
 	$(PYTEST) -q -m "not long" tests/architecture
 
 fix: $(VENV)/.installed-dev ## Apply what the linter and the formatter can mend
@@ -164,5 +181,5 @@ lock: ## Renew requirements/*.lock from pyproject.toml (UPGRADE=1 for newer vers
 	$(UV_COMPILE) requirements/kubectl-1.36.in -o requirements/kubectl-1.36.lock
 
 clean: ## Remove environments, caches and build output
-	rm -rf .venv .venv-* build dist parity-out htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-* build dist parity-out browser-out ui/node_modules src/schedlab/web/built htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

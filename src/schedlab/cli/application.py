@@ -36,6 +36,7 @@ _VERBS: Final = (
         "Find the smallest part of a snapshot in which a pod's fate is the same.",
     ),
     ("shadow", "schedlab.cli.shadow:shadow", "Tell what other configurations would have decided."),
+    ("ui", "schedlab.cli.ui:ui", "Print a link that opens the web UI."),
     ("down", "schedlab.cli.down:down", "Stop the simulator."),
     ("status", "schedlab.cli.status:status", "Tell whether the simulator runs, and what it holds."),
     ("explain", "schedlab.cli.explain:explain", "Tell why a pod is where it is, and what would help it."),

@@ -33,6 +33,7 @@ from schedlab.scheduler.config import dump
 from schedlab.scheduler.config.file import read_configuration
 from schedlab.scheduler.config.types import API_VERSION, KIND
 from schedlab.web.app import SimulatorApp
+from schedlab.web.logins import Logins
 from schedlab.web.simulator import Simulator
 
 _NEW: Mapping[str, str] = {"apiVersion": API_VERSION, "kind": KIND}
@@ -146,8 +147,13 @@ async def _run(settings: InstanceSettings, access: Access, home: Home, secure: s
         host, port = bound.getsockname()
         instance = alone.instance
         assert instance.explainer is not None, "it has a log of its own"
-        simulator = Simulator(log=instance.decisions, explainer=instance.explainer, status=alone.status)
-        app = SimulatorApp(simulator, home.token())
+        simulator = Simulator(
+            log=instance.decisions,
+            explainer=instance.explainer,
+            logins=Logins(home.token()),
+            status=alone.status,
+        )
+        app = SimulatorApp(simulator)
         try:
             await alone.start()
             await alone.serve(app, bound)

@@ -43,6 +43,7 @@ from schedlab.decisions.annotations import AnnotationMode
 from schedlab.mirror.service import Mirroring
 from schedlab.scheduler.config.file import read_configuration
 from schedlab.web.app import SimulatorApp
+from schedlab.web.logins import Logins, login_url
 from schedlab.web.simulator import Simulator
 from schedlab.whatif.shadow import Shadow
 from schedlab.whatif.workers import Workers
@@ -74,7 +75,7 @@ def up(
     history: Annotated[int, Parameter(help="Revisions of which the past can be rebuilt, compacted or not.")] = 20_000,
     decisions: DecisionsOptions = DECISIONS_DEFAULTS,
     serving: APIServerOptions = API_SERVER_DEFAULTS,
-    port: Annotated[int, Parameter(help="Port of the simulator's REST API and start page.")] = 1212,
+    port: Annotated[int, Parameter(help="Port of the simulator's REST API and web UI.")] = 1212,
     apiserver_port: Annotated[int, Parameter(help="Port of the Kubernetes API.")] = 3131,
     secure_port: SecurePortOption = 0,
     name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
@@ -169,6 +170,7 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, servin
         mirroring = Mirroring(cluster.registry, cluster.clock, cluster)
         simulator = Simulator(
             log=cluster.log,
+            logins=None if serving.insecure else Logins(served.token),
             status=served.status,
             explainer=cluster.explainer,
             ask=Workers(lambda: cluster).ask,
@@ -176,7 +178,7 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, servin
             trace=cluster.trace,
             shadows=shadows,
         )
-        await served.serve(SimulatorApp(simulator, None if serving.insecure else served.token), sockets.simulator)
+        await served.serve(SimulatorApp(simulator, kubernetes=served.server), sockets.simulator)
         addresses = {
             "apiserver": served.url,
             "simulator": f"http://{loopback_address(sockets.simulator)}",
@@ -187,7 +189,7 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, servin
         home.write_cluster({**addresses, "pid": os.getpid()})
         for warning in cluster.warnings:
             print(f"warning: {warning}", file=sys.stderr, flush=True)
-        print("\n".join(_greeting(home, addresses, cluster, serving.storage)), flush=True)
+        print("\n".join(_greeting(home, addresses, cluster, simulator.logins, serving.storage)), flush=True)
         if beside.begin is not None:
             await beside.begin(mirroring)
         await served.until_stopped()
@@ -195,7 +197,9 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, servin
         await served.stop()
 
 
-def _greeting(home: Home, addresses: Mapping[str, str], cluster: Cluster, storage: Storage) -> Sequence[str]:
+def _greeting(
+    home: Home, addresses: Mapping[str, str], cluster: Cluster, logins: Logins | None, storage: Storage
+) -> Sequence[str]:
     what_stays = f"the cluster is kept in {storage}" if str(storage) else "nothing of the cluster is kept"
     return (
         f"Kubernetes API   {addresses['apiserver']}",
@@ -203,6 +207,7 @@ def _greeting(home: Home, addresses: Mapping[str, str], cluster: Cluster, storag
         *([f"scheduler        {addresses['scheduler']}"] if "scheduler" in addresses else []),
         f"kubeconfig       {home.kubeconfig}",
         *_plugin_lines(cluster),
+        f"web UI           {login_url(addresses['simulator'], logins)}",
         "",
         "In another terminal:",
         f"  export KUBECONFIG={home.kubeconfig}",

@@ -1,15 +1,15 @@
-"""The simulator's own REST API and start page as one ASGI app (port 1212); `routes` has the table of what it answers.
+"""The simulator's own REST API and web UI as one ASGI app (port 1212); `routes` has the table of what it answers.
 
-Everything but the start page and the health check needs the administrator's bearer token. Requests whose Host is not
-this machine, or whose Origin is another site, are refused before anything else is looked at.
+Everything but the files of the UI and the health check needs the administrator's bearer token or a session (`logins`).
+Requests whose Host is not this machine, or whose Origin is another site, are refused before anything else is looked at.
+What is below /k8s is handed on to the Kubernetes API, as the administrator's: a page may ask its own origin only.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hmac
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeAlias
 from urllib.parse import quote, urlsplit
 
 from schedlab.kernel.errors import SchedlabError
@@ -17,7 +17,12 @@ from schedlab.web.routes import ROUTES
 from schedlab.web.routing import Answer, Receive, Refusal, Route, Scope, Send, Stream, find, json_answer, request_of
 from schedlab.web.simulator import Simulator
 
+#: Another ASGI app.
+ASGIApp: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+KUBERNETES: Final = "/k8s"
+#: Of a request for the Kubernetes API, what is only meant for us.
+_OURS: Final = frozenset((b"authorization", b"cookie", b"x-csrf-token"))
 _HEADERS: Final = (
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
@@ -27,19 +32,19 @@ _HEADERS: Final = (
 
 
 class SimulatorApp:
-    """ASGI app; `hosts` are the names it may be called by. Without a token none is needed."""
+    """ASGI app; `hosts` are the names it may be called by, `kubernetes` is what answers below /k8s."""
 
     def __init__(
         self,
         simulator: Simulator,
-        token: str | None,
         hosts: frozenset[str] = LOOPBACK_NAMES,
         routes: Sequence[Route] = ROUTES,
+        kubernetes: ASGIApp | None = None,
     ) -> None:
         self._simulator = simulator
-        self._token = None if token is None else token.encode()
         self._hosts = hosts
         self._routes = routes
+        self._kubernetes = kubernetes
         self._streams: dict[asyncio.Task[None], None] = {}
 
     def stop(self) -> None:
@@ -52,6 +57,9 @@ class SimulatorApp:
         if scope["type"] != "http":
             return
         try:
+            if self._kubernetes is not None and scope["path"].startswith(f"{KUBERNETES}/"):
+                await self._kubernetes(self._handed_on(scope), receive, send)
+                return
             answer = await self._answer(scope, receive)
         except Refusal as refusal:
             answer = json_answer({"message": refusal.message, **refusal.more}, refusal.status)
@@ -67,20 +75,39 @@ class SimulatorApp:
         else:
             await self._stream(answer, receive, send)
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Answer | Stream:
+    def _handed_on(self, scope: Scope) -> Scope:
+        """Return the request as the Kubernetes API is to see it."""
+        self._check_access(self._headers(scope))
+        kept = [header for header in scope["headers"] if header[0] not in _OURS]
+        if self._simulator.logins is not None:
+            kept.append((b"authorization", f"Bearer {self._simulator.logins.token}".encode()))
+        raw = scope.get("raw_path", quote(scope["path"]).encode())
+        return {
+            **scope,
+            "headers": kept,
+            "path": scope["path"].removeprefix(KUBERNETES),
+            "raw_path": raw.removeprefix(KUBERNETES.encode()),
+        }
+
+    def _headers(self, scope: Scope) -> dict[str, str]:
+        """Return the headers of a request that may ask here."""
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         if not self._same_site(headers):
             raise Refusal(403, "this address is not served here: Host and Origin must name this machine")
+        return headers
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Answer | Stream:
+        headers = self._headers(scope)
         # A part of a path may hold an encoded slash, which `path` no longer tells from the others.
         path = scope["raw_path"].decode("latin-1") if scope.get("raw_path") else quote(scope["path"])
         try:
             route, parameters = find(self._routes, scope["method"], path.partition("?")[0])
         except Refusal:
             if scope["path"].startswith("/api/"):
-                self._check_token(headers)
+                self._check_access(headers)
             raise
         if route.needs_token:
-            self._check_token(headers)
+            self._check_access(headers)
         return await route.handler(self._simulator, request_of(scope, receive, headers, parameters))
 
     def _same_site(self, headers: dict[str, str]) -> bool:
@@ -89,12 +116,14 @@ class SimulatorApp:
         origin = headers.get("origin")
         return origin is None or urlsplit(origin).netloc == headers.get("host")
 
-    def _check_token(self, headers: dict[str, str]) -> None:
-        if self._token is None:
-            return
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(token.strip().encode(), self._token):
-            raise Refusal(401, "a bearer token is needed; it is kept in the file `token` beside the kubeconfig")
+    def _check_access(self, headers: dict[str, str]) -> None:
+        logins = self._simulator.logins
+        if logins is not None and not logins.allows(headers):
+            raise Refusal(
+                401,
+                "a bearer token or a session is needed",
+                hint="the token is kept in the file `token` beside the kubeconfig; `schedlab ui` opens a session",
+            )
 
     async def _stream(self, answer: Stream, receive: Receive, send: Send) -> None:
         """Send pieces until there are no more, the client leaves, or the simulator stops."""

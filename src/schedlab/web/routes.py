@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from schedlab.web import decisions, mirroring, shadows, start_page, status, traces, whatif
+from schedlab.web import decisions, mirroring, pages, sessions, shadows, status, traces, whatif
 from schedlab.web.routing import Route
 
 ROUTES: Final[tuple[Route, ...]] = (
-    *start_page.ROUTES,
+    *pages.ROUTES,
+    *sessions.ROUTES,
     *status.ROUTES,
     *decisions.ROUTES,
     *whatif.ROUTES,

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from schedlab.decisions.explain import PodQuestion
 from schedlab.decisions.log import DecisionLog
 from schedlab.mirror.service import Mirroring
+from schedlab.web.logins import Logins
 from schedlab.whatif.shadow import Shadow
 from schedlab.whatif.workers import Question
 
@@ -25,11 +26,13 @@ class Simulator:
     """The decision log, who explains what it holds, and how the cluster is.
 
     trace: tells the way of a pod, None when nothing is known of it.
+    logins: checks who asks; None lets everybody in.
     ask: has a question about the whole cluster answered by a worker; None where there is only a scheduler.
     """
 
     log: DecisionLog
     explainer: Explains
+    logins: Logins | None = None
     status: Callable[[], Mapping[str, Any]] = dict
     trace: Callable[[str, str], Mapping[str, Any] | None] | None = None
     ask: Callable[[Question], Awaitable[Any]] | None = None

@@ -11,6 +11,7 @@ import pytest
 
 from schedlab.decisions.log import DecisionLog
 from schedlab.web.app import SimulatorApp
+from schedlab.web.logins import Logins
 from schedlab.web.simulator import Simulator
 from tests.unit.decisions import records
 from tests.unit.web.log_explainer import LogExplainer
@@ -40,7 +41,14 @@ def _request(
         "query_string": query.encode(),
         "headers": [(name.encode(), value.encode()) for name, value in given.items()],
     }
-    app = SimulatorApp(Simulator(log=log, explainer=LogExplainer(log), status=lambda: {"revision": 7}), token)
+    app = SimulatorApp(
+        Simulator(
+            log=log,
+            explainer=LogExplainer(log),
+            status=lambda: {"revision": 7},
+            logins=None if token is None else Logins(token),
+        )
+    )
     asyncio.run(app(scope, receive, send))
     return sent[0]["status"], sent[1]["body"]
 
@@ -50,7 +58,7 @@ def _authorized(path: str, query: str = "") -> tuple[int, Any]:
     return status, json.loads(body)
 
 
-def test_start_page_needs_no_token_and_shows_nothing() -> None:
+def test_page_needs_no_token_and_shows_nothing() -> None:
     status, body = _request("/")
 
     assert status == 200
@@ -140,3 +148,64 @@ def test_only_reading_is_possible() -> None:
 
 def test_unknown_page() -> None:
     assert _request("/favicon.ico")[0] == 404
+
+
+def _handed_on(path: str, **headers: str) -> tuple[int, dict[str, Any]]:
+    """Ask below /k8s; returns the status, and the scope that the Kubernetes API was given."""
+    given: dict[str, Any] = {}
+    sent: list[MutableMapping[str, Any]] = []
+
+    async def kubernetes(scope: MutableMapping[str, Any], _receive: Any, send: Any) -> None:
+        given.update(scope)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        sent.append(message)
+
+    async def receive() -> MutableMapping[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    log = DecisionLog()
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"watch=true",
+        "headers": [(name.encode(), value.encode()) for name, value in {"host": "127.0.0.1:1212", **headers}.items()],
+    }
+    simulator = Simulator(log=log, explainer=LogExplainer(log), logins=Logins(TOKEN))
+    asyncio.run(SimulatorApp(simulator, kubernetes=kubernetes)(scope, receive, send))
+    return sent[0]["status"], given
+
+
+def test_kubernetes_api_is_asked_as_the_administrator() -> None:
+    """What was for us only is kept back."""
+    checks = Logins(TOKEN)
+    begun = checks.begin_session(checks.open_link())
+    assert begun is not None
+    status, scope = _handed_on(
+        "/k8s/api/v1/pods", cookie=f"schedlab-1212={begun[0]}", **{"x-csrf-token": begun[1], "accept": "text/x"}
+    )
+
+    assert status == 200
+    assert (scope["path"], scope["raw_path"], scope["query_string"]) == ("/api/v1/pods", b"/api/v1/pods", b"watch=true")
+    assert dict(scope["headers"]) == {
+        b"host": b"127.0.0.1:1212",
+        b"accept": b"text/x",
+        b"authorization": f"Bearer {TOKEN}".encode(),
+    }
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"authorization": "Bearer wrong"}, 401),
+        ({"authorization": f"Bearer {TOKEN}", "origin": "http://127.0.0.1:8000"}, 403),
+        ({"authorization": f"Bearer {TOKEN}", "host": "evil.example"}, 403),
+    ],
+)
+def test_kubernetes_api_is_not_asked_for_others(headers: dict[str, str], status: int) -> None:
+    assert _handed_on("/k8s/api/v1/pods", **headers) == (status, {})

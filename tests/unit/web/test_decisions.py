@@ -11,6 +11,7 @@ import pytest
 from schedlab.decisions.log import DecisionLog
 from schedlab.scheduler.framework.record import QueueMove
 from schedlab.web.app import SimulatorApp
+from schedlab.web.logins import Logins
 from schedlab.web.simulator import Simulator
 from tests.unit.decisions import records
 from tests.unit.web.log_explainer import LogExplainer
@@ -46,7 +47,9 @@ def _get(path: str) -> tuple[int, bytes]:
         "headers": [(b"host", b"localhost"), (b"authorization", f"Bearer {TOKEN}".encode())],
     }
     log = _log()
-    asyncio.run(SimulatorApp(Simulator(log=log, explainer=LogExplainer(log)), TOKEN)(scope, receive, send))
+    asyncio.run(
+        SimulatorApp(Simulator(log=log, explainer=LogExplainer(log), logins=Logins(TOKEN)))(scope, receive, send)
+    )
     return sent[0]["status"], b"".join(message["body"] for message in sent[1:])
 
 

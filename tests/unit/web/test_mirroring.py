@@ -27,7 +27,7 @@ class Server:
         self.lab = Lab(**settings)
         cluster = self.lab.cluster
         self.mirroring = Mirroring(cluster.registry, cluster.clock, cluster)
-        self.app = SimulatorApp(Simulator(log=cluster.log, explainer=cluster.explainer, mirroring=self.mirroring), None)
+        self.app = SimulatorApp(Simulator(log=cluster.log, explainer=cluster.explainer, mirroring=self.mirroring))
 
     def ask(
         self, method: str, path: str, body: object = None, *, raw: bytes | None = None, lines: int = 0
@@ -359,7 +359,7 @@ def test_objects_of_files_are_loaded() -> None:
 
 def test_where_there_is_only_a_scheduler_there_is_nothing_to_mirror() -> None:
     server = Server()
-    server.app = SimulatorApp(Simulator(log=server.lab.cluster.log, explainer=server.lab.cluster.explainer), None)
+    server.app = SimulatorApp(Simulator(log=server.lab.cluster.log, explainer=server.lab.cluster.explainer))
 
     assert server.ask("GET", "/api/v1/export")[0] == 400
 

@@ -12,6 +12,7 @@ import pytest
 from schedlab.decisions.log import DecisionLog
 from schedlab.kernel.errors import SchedlabError
 from schedlab.web.app import SimulatorApp
+from schedlab.web.logins import Logins
 from schedlab.web.routing import Answer, Refusal, Request, Route, Stream, json_answer
 from schedlab.web.simulator import Simulator
 from tests.unit.web.log_explainer import LogExplainer
@@ -104,7 +105,7 @@ class _Client:
 
 
 def _app() -> SimulatorApp:
-    return SimulatorApp(Simulator(log=LOG, explainer=LogExplainer(LOG)), TOKEN, routes=ROUTES)
+    return SimulatorApp(Simulator(log=LOG, explainer=LogExplainer(LOG), logins=Logins(TOKEN)), routes=ROUTES)
 
 
 def _ask(method: str, path: str, body: bytes = b"") -> _Client:

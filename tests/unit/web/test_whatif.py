@@ -12,6 +12,7 @@ import pytest
 from schedlab.decisions.log import DecisionLog
 from schedlab.kernel.errors import SchedlabError
 from schedlab.web.app import SimulatorApp
+from schedlab.web.logins import Logins
 from schedlab.web.simulator import Simulator
 from schedlab.whatif.workers import Question, WorkerError
 from tests.unit.web.log_explainer import LogExplainer
@@ -43,7 +44,9 @@ async def call(
     headers = [(b"host", b"127.0.0.1:1212"), (b"authorization", f"Bearer {TOKEN}".encode())]
     scope = {"type": "http", "method": method, "path": path, "query_string": query.encode(), "headers": headers}
     log = DecisionLog()
-    await SimulatorApp(Simulator(log=log, explainer=LogExplainer(log), ask=ask), TOKEN)(scope, receive, send)
+    await SimulatorApp(Simulator(log=log, explainer=LogExplainer(log), ask=ask, logins=Logins(TOKEN)))(
+        scope, receive, send
+    )
     return (sent[0]["status"], json.loads(sent[1]["body"])) if sent else (0, None)
 
 

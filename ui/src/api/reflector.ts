@@ -1,0 +1,223 @@
+/**
+ * A live copy of some objects: listed in pages, then watched from the revision of the list.
+ *
+ *     list ─► watch ─► watch ─► …        each watch goes on behind the last event or bookmark of the one before
+ *       ▲       │ 410, or another cluster answers
+ *       └───────┘ the old copy stays until the new one is complete
+ *
+ * A stream that breaks is opened again, later each time (0.5 s to 15 s). While the page is hidden nothing is watched:
+ * browsers allow six connections to one host, and another tab may need them. Subscribers hear of changes at most every
+ * 150 ms, with all that changed since.
+ */
+
+import { identity, reportCut, reportWell } from "./connection";
+import { ApiError, ask, askJson, lines } from "./http";
+
+export interface Meta {
+  name: string;
+  namespace?: string;
+  uid: string;
+  resourceVersion: string;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  labels?: Record<string, string>;
+}
+
+/** What a list and the events of its watch look like in one form. */
+export interface Form<T> {
+  accept: string;
+  itemsOf(list: unknown): T[];
+  itemOf(object: unknown): T;
+  metaOf(item: T): Meta;
+}
+
+interface ListMeta {
+  metadata: { resourceVersion: string; continue?: string };
+}
+
+interface Event {
+  type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
+  object: { metadata?: { resourceVersion: string }; code?: number; message?: string };
+}
+
+/** What changed since the subscriber was last told. `all`: the copy was made anew. */
+export interface Changes<T> {
+  all: boolean;
+  upserted: Map<string, T>;
+  removed: Set<string>;
+}
+
+export interface Subscriber<T> {
+  changed(changes: Changes<T>, items: ReadonlyMap<string, T>): void;
+  /** The list cannot be made, for a reason that waiting does not mend. */
+  failed(error: Error): void;
+}
+
+export const BATCH_MS = 150;
+const PAGE = 1000;
+const BACKOFF_MS_MIN = 500;
+const BACKOFF_MS_MAX = 15_000;
+
+export class Reflector<T> {
+  /** By uid. */
+  readonly items = new Map<string, T>();
+  private readonly path: string;
+  private readonly query: Record<string, string>;
+  private readonly form: Form<T>;
+  private readonly subscriber: Subscriber<T>;
+  private stopping = new AbortController();
+  private revision = "";
+  private cluster = "";
+  private pending: Changes<T> = { all: true, upserted: new Map(), removed: new Set() };
+  private timer = 0;
+  private readonly onVisibility = () => (document.hidden ? this.pause() : this.resume());
+
+  constructor(path: string, query: Record<string, string>, form: Form<T>, subscriber: Subscriber<T>) {
+    this.path = path;
+    this.query = query;
+    this.form = form;
+    this.subscriber = subscriber;
+  }
+
+  start(): void {
+    document.addEventListener("visibilitychange", this.onVisibility);
+    void this.run();
+  }
+
+  stop(): void {
+    document.removeEventListener("visibilitychange", this.onVisibility);
+    this.pause();
+    window.clearTimeout(this.timer);
+    reportWell(this);
+  }
+
+  private pause(): void {
+    this.stopping.abort();
+  }
+
+  private resume(): void {
+    if (!this.stopping.signal.aborted) return;
+    this.stopping = new AbortController();
+    void this.run();
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = this.stopping;
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        await this.checkCluster(signal);
+        if (!this.revision) await this.list(signal);
+        reportWell(this);
+        failures = 0;
+        await this.watch(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof ApiError && error.status === 410) {
+          this.revision = "";
+          continue;
+        }
+        if (error instanceof ApiError && [400, 401, 403, 404, 406].includes(error.status)) {
+          this.subscriber.failed(error);
+          return;
+        }
+        reportCut(this);
+        failures += 1;
+      }
+      if (failures) await pause(Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (failures - 1)), signal);
+    }
+  }
+
+  /** Forget the revision when it is of another cluster. */
+  private async checkCluster(signal: AbortSignal): Promise<void> {
+    const found = await identity(signal);
+    if (found !== this.cluster) this.revision = "";
+    this.cluster = found;
+  }
+
+  private url(more: Record<string, string>): string {
+    return `${this.path}?${new URLSearchParams({ ...this.query, ...more })}`;
+  }
+
+  private async list(signal: AbortSignal): Promise<void> {
+    const found = new Map<string, T>();
+    let next: string | undefined = "";
+    let revision = "";
+    const first = this.items.size === 0;
+    while (next !== undefined) {
+      const page: Record<string, string> = { limit: String(PAGE), ...(next && { continue: next }) };
+      const answer: ListMeta = await askJson<ListMeta>(this.url(page), { accept: this.form.accept, signal });
+      for (const item of this.form.itemsOf(answer)) {
+        const { uid } = this.form.metaOf(item);
+        found.set(uid, item);
+        // The first copy shows up as it comes; a later one replaces the old when it is whole.
+        if (first) this.set(uid, item);
+      }
+      revision = answer.metadata.resourceVersion;
+      next = answer.metadata.continue || undefined;
+    }
+    if (!first) {
+      this.items.clear();
+      for (const [uid, item] of found) this.items.set(uid, item);
+      this.pending = { all: true, upserted: new Map(), removed: new Set() };
+    }
+    this.revision = revision;
+    this.tell();
+  }
+
+  private async watch(signal: AbortSignal): Promise<void> {
+    const query = { watch: "true", allowWatchBookmarks: "true", resourceVersion: this.revision };
+    const answer = await ask(this.url(query), { accept: this.form.accept, signal });
+    for await (const event of lines<Event>(answer)) {
+      if (event.type === "ERROR") throw new ApiError(event.object.code ?? 500, event.object.message ?? "watch failed");
+      this.take(event);
+    }
+    // A watch that ends by itself goes on at once, unless nobody is there: then checking the cluster fails.
+  }
+
+  private take(event: Event): void {
+    if (event.type === "BOOKMARK") {
+      this.revision = event.object.metadata?.resourceVersion ?? this.revision;
+      return;
+    }
+    const item = this.form.itemOf(event.object);
+    const { uid, resourceVersion } = this.form.metaOf(item);
+    if (event.type === "DELETED") this.remove(uid);
+    else this.set(uid, item);
+    this.revision = resourceVersion;
+  }
+
+  private set(uid: string, item: T): void {
+    this.items.set(uid, item);
+    this.pending.upserted.set(uid, item);
+    this.pending.removed.delete(uid);
+    this.tell();
+  }
+
+  private remove(uid: string): void {
+    this.items.delete(uid);
+    this.pending.upserted.delete(uid);
+    this.pending.removed.add(uid);
+    this.tell();
+  }
+
+  private tell(): void {
+    if (this.timer) return;
+    this.timer = window.setTimeout(() => {
+      this.timer = 0;
+      const changes = this.pending;
+      this.pending = { all: false, upserted: new Map(), removed: new Set() };
+      this.subscriber.changed(changes, this.items);
+    }, BATCH_MS);
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = window.setTimeout(resolve, ms * (0.75 + Math.random() / 2));
+    signal.addEventListener("abort", () => {
+      window.clearTimeout(timer);
+      resolve();
+    });
+  });
+}

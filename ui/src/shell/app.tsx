@@ -1,0 +1,150 @@
+/** The frame of every page: navigation, settings, what is out of date, what went wrong. */
+
+import type { ComponentType } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { staleSince } from "../api/connection";
+import { leave, session, sessionToken } from "../api/session";
+import { HOME, PAGES, type PageProps } from "../pages";
+import { LANGUAGE_NAMES, type Language, language, texts } from "../texts";
+import { Login } from "./login";
+import { Notices, Problem } from "./problem";
+import { link, place } from "./router";
+import { THEMES, type Theme, theme } from "./theme";
+
+export function App() {
+  const isLogin = session.value === "needed" || place.value.path[0] === "login";
+  return (
+    <>
+      <button type="button" class="skip" onClick={skip}>
+        {texts.value.shell.skip}
+      </button>
+      <Header withPages={!isLogin} />
+      {staleSince.value > 0 && !isLogin && (
+        <div class="stale" role="status">
+          {texts.value.shell.stale(new Date(staleSince.value).toLocaleTimeString(language.value))}
+        </div>
+      )}
+      {isLogin ? <Login /> : <CurrentPage />}
+      <Notices />
+    </>
+  );
+}
+
+/** A button, since the fragment of a link is the router's. */
+function skip(): void {
+  document.querySelector<HTMLElement>("#content h1")?.focus();
+}
+
+function Header({ withPages }: { withPages: boolean }) {
+  const t = texts.value.shell;
+  const current = place.value.path[0] ?? HOME;
+  return (
+    <header class="shell">
+      <a class="brand" href={link([])}>
+        schedlab
+      </a>
+      {withPages && (
+        <nav aria-label={t.navigation}>
+          {Object.entries(PAGES).map(
+            ([name, page]) =>
+              page.title && (
+                <a key={name} href={link([name])} aria-current={name === current ? "page" : undefined}>
+                  {page.title(texts.value)}
+                </a>
+              ),
+          )}
+        </nav>
+      )}
+      <div class="settings">
+        <Choice
+          label={t.theme}
+          value={theme.value}
+          options={THEMES.map((one) => [one, t.themes[one]])}
+          onChoose={(value) => {
+            theme.value = value as Theme;
+          }}
+        />
+        <Choice
+          label={t.language}
+          value={language.value}
+          options={Object.entries(LANGUAGE_NAMES)}
+          onChoose={(value) => {
+            language.value = value as Language;
+          }}
+        />
+        {withPages && sessionToken() && (
+          <button type="button" onClick={() => void leave()}>
+            {t.logout}
+          </button>
+        )}
+      </div>
+    </header>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  value: string;
+  options: readonly (readonly [string, string])[];
+  onChoose(value: string): void;
+}
+
+/** A drop-down list with its label. */
+export function Choice({ label, value, options, onChoose }: ChoiceProps) {
+  return (
+    <label class="choice">
+      <span>{label}</span>
+      <select value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
+        {options.map(([key, text]) => (
+          <option key={key} value={key}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function CurrentPage() {
+  const { path, query } = place.value;
+  const [name = HOME, ...parameters] = path;
+  const page = PAGES[name];
+  const [loaded, setLoaded] = useState<{ name: string; Page: ComponentType<PageProps> }>();
+  const [error, setError] = useState<unknown>();
+  const main = useRef<HTMLElement>(null);
+  const at = path.join("/");
+
+  useEffect(() => {
+    setError(undefined);
+    page?.load().then((module) => setLoaded({ name, Page: module.default }), setError);
+  }, [name, page]);
+
+  // A screen reader hears of a new page by the focus on its heading.
+  useEffect(() => {
+    const heading = main.current?.querySelector<HTMLElement>("h1");
+    if (!heading) return;
+    heading.tabIndex = -1;
+    if (at !== firstPath) heading.focus();
+    document.title = `${heading.textContent} – schedlab`;
+  }, [loaded, at]);
+
+  return (
+    <main id="content" ref={main}>
+      {!page ? (
+        <>
+          <h1>{texts.value.shell.notFound}</h1>
+          <p>{texts.value.shell.notFoundHint}</p>
+        </>
+      ) : error ? (
+        <Problem error={error} onRetry={() => location.reload()} />
+      ) : loaded?.name === name ? (
+        <loaded.Page parameters={parameters} query={query} />
+      ) : (
+        <p>{texts.value.shell.loading}</p>
+      )}
+    </main>
+  );
+}
+
+/** Where the page was opened: no focus is moved there. */
+const firstPath = place.value.path.join("/");

@@ -1,0 +1,36 @@
+/** Where the page is: `#/list/pods?namespace=shop`. Every view has such a link, which can be shared. */
+
+import { computed, signal } from "@preact/signals";
+
+export interface Place {
+  /** `["list", "pods"]`, decoded. */
+  path: string[];
+  query: URLSearchParams;
+}
+
+const hash = signal(location.hash);
+window.addEventListener("hashchange", () => {
+  hash.value = location.hash;
+});
+
+export const place = computed<Place>(() => {
+  const [path = "", query = ""] = hash.value.replace(/^#\/?/, "").split("?", 2);
+  return { path: path.split("/").filter(Boolean).map(decodeURIComponent), query: new URLSearchParams(query) };
+});
+
+/** The link of a place; what is empty is left out of its query. */
+export function link(path: string[], query: Record<string, string> = {}): string {
+  const kept = new URLSearchParams(Object.entries(query).filter(([, value]) => value));
+  return `#/${path.map(encodeURIComponent).join("/")}${kept.size ? `?${kept}` : ""}`;
+}
+
+export function go(path: string[], query: Record<string, string> = {}): void {
+  location.hash = link(path, query);
+}
+
+/** Go to the same page with another query, without a step in the history. */
+export function amend(query: Record<string, string>): void {
+  const { path, query: now } = place.value;
+  history.replaceState(null, "", link(path, { ...Object.fromEntries(now), ...query }));
+  hash.value = location.hash;
+}

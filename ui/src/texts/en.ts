@@ -1,0 +1,35 @@
+export const en = {
+  shell: {
+    skip: "Skip to content",
+    navigation: "Pages",
+    theme: "Theme",
+    themes: { system: "As the system", light: "Light", dark: "Dark" },
+    language: "Language",
+    logout: "Log out",
+    loading: "Loading…",
+    stale: (time: string) => `Disconnected. What you see is how things were at ${time}; the page reconnects by itself.`,
+    dismiss: "Dismiss",
+    notFound: "There is no such page",
+    notFoundHint: "Choose one from the navigation.",
+  },
+  login: {
+    title: "Log in",
+    why: "This page shows nothing of the cluster until you are let in.",
+    how: "Run this where the simulator runs, and open the link that it prints. It is good once, for an hour.",
+    refused: "The link was not accepted.",
+    checking: "Checking the link…",
+  },
+  errors: {
+    title: "That did not work",
+    unreachable: "The simulator does not answer.",
+    unreachableHint: "Start it with `schedlab up`; this page then goes on by itself.",
+    conflictHint: "Somebody changed the object meanwhile. Load it again, and make your change once more.",
+    retry: "Try again",
+  },
+  pages: {
+    map: "Cluster map",
+    objects: "Objects",
+    scheduler: "Scheduler",
+    snapshot: "Snapshots",
+  },
+};
