@@ -167,6 +167,7 @@ profile: $(VENV)/.installed ## Where the time of a batch run goes, stage by stag
 
 docs: $(VENV)/.installed-dev ## Write the generated pages of docs/reference
 	$(PY) -m tools.generate_reference
+	$(PY) -m tools.refresh_notebooks
 	$(PY) -m tools.refresh_readme
 
 # --- Upkeep -----------------------------------------------------------------------------------------------------------

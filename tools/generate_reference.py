@@ -16,6 +16,7 @@ from schedlab.controllers.registry import CONTROLLERS, DRIVERS
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.plugins import registry
 from schedlab.scheduler.runtime.plugin_lists import POINTS, takes_part
+from tools import generate_python_reference
 
 REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
 NOTE = "<!-- Written by `make docs` from the code; do not edit. -->\n\n"
@@ -42,6 +43,7 @@ def pages() -> dict[Path, str]:
         REFERENCE / "controllers.md": NOTE + _controllers_page({**CONTROLLERS, **DRIVERS}),
         REFERENCE / "cli.md": NOTE + _command_line_page(command_line()),
         REFERENCE / "plugins.md": NOTE + _plugins_page(plugin_entries()),
+        REFERENCE / "python.md": NOTE + generate_python_reference.page(),
     }
 
 

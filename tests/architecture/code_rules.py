@@ -193,9 +193,12 @@ def _is_own(node: ast.ImportFrom) -> bool:
     return (node.module or "").split(".")[0] == "schedlab"
 
 
-def _bound_names(tree: ast.Module) -> Iterator[str]:
+def _bound_names(tree: ast.Module | ast.If) -> Iterator[str]:
     for node in tree.body:
         yield from _bound_by(node)
+        if isinstance(node, ast.If):
+            # What a module imports when it is asked for is named for type checkers under a condition.
+            yield from _bound_names(node)
         if isinstance(node, FunctionNode | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.Import):

@@ -1,14 +1,18 @@
 """Whatever a user can name is named in docs/reference: verbs, options, REST paths, plugins, settings."""
 
 import ast
+import inspect
 from collections.abc import Iterable, Iterator
+from types import ModuleType
 from typing import Final
 
+import pytest
 from cyclopts import App
 
+from schedlab import laboratory, testing
 from schedlab.web.routes import REST_PATHS
 from tests.architecture.source_tree import SourceFile, mentions, python_files, reference_text
-from tools import generate_reference, plot_speed
+from tools import generate_python_reference, generate_reference, plot_speed
 
 SETTINGS_SUFFIX: Final = "Settings"
 
@@ -91,6 +95,34 @@ def test_every_rest_path_is_in_the_reference() -> None:
     """Each path of the simulator's REST API is described."""
     assert REST_PATHS
     assert unmentioned(REST_PATHS, reference_text()) == []
+
+
+def public_names(module: ModuleType) -> Iterator[str]:
+    """What a module offers, with the public methods, properties and fields of its classes."""
+    for name in module.__all__:
+        yield name
+        value = getattr(module, name)
+        if inspect.isclass(value) and not issubclass(value, Exception):
+            yield from (member for member in dir(value) if not member.startswith("_"))
+
+
+def test_every_public_name_of_the_python_api_is_in_the_reference() -> None:
+    """Each name that programs may import, and each that hangs on it, is described in its page."""
+    text = (generate_reference.REFERENCE / "python.md").read_text(encoding="utf-8")
+    names = [name for module in (laboratory, testing) for name in public_names(module)]
+
+    assert {"Cluster", "explain", "answer", "make_pod"} <= set(names)
+    assert unmentioned(names, text) == []
+
+
+def test_undocumented_public_name_is_found() -> None:
+    """A class or a method without a docstring does not get into the page."""
+    module = ModuleType("planted", "Something.")
+    planted = type("Planted", (), {"__doc__": "A class.", "method": lambda self: self})
+    module.__dict__.update(__all__=["Planted"], Planted=planted)
+
+    with pytest.raises(generate_python_reference.UndocumentedError, match=r"Planted\.method has no docstring"):
+        list(generate_python_reference.section(module))
 
 
 def test_every_setting_is_in_the_reference() -> None:

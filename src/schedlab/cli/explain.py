@@ -9,12 +9,12 @@ from urllib.parse import quote, urlencode
 
 from cyclopts import Parameter
 
+from schedlab.apimachinery.references import parse_pod
 from schedlab.cli import simulator_api
 from schedlab.cli.explain_html import explain_html
 from schedlab.cli.explain_text import explain_text
 from schedlab.cli.help_text import help_text
 from schedlab.cli.kube_context import resolve
-from schedlab.kernel.errors import SchedlabError
 
 _EVERY_NODE = 1_000_000
 
@@ -91,13 +91,3 @@ def _yaml(body: dict[str, Any]) -> str:
     import yaml
 
     return yaml.dump(body, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=120).rstrip()
-
-
-def parse_pod(text: str, namespace: str) -> tuple[str, str]:
-    """Return (namespace, name) of `NAME`, `pod/NAME` or `NAMESPACE/NAME`; raises SchedlabError for anything else."""
-    parts = text.split("/")
-    if len(parts) == 1 and parts[0]:
-        return namespace, parts[0]
-    if len(parts) == 2 and all(parts):
-        return (namespace, parts[1]) if parts[0] in {"pod", "pods", "po"} else (parts[0], parts[1])
-    raise SchedlabError(f"{text!r} names no pod", hint="write NAME, pod/NAME or NAMESPACE/NAME")

@@ -10,13 +10,10 @@ from typing import Annotated, Any, Final
 import yaml
 from cyclopts import Parameter
 
-from schedlab.cli.explain import parse_pod
+from schedlab.apimachinery.references import parse_pod
 from schedlab.cli.output_file import write_file
-from schedlab.cli.snapshot import read_snapshot
-from schedlab.kernel.errors import SchedlabError
-from schedlab.mirror.manifests import read_objects
+from schedlab.mirror.files import read_cluster
 from schedlab.mirror.minimize import Minimizer
-from schedlab.mirror.snapshot import SCHEDULER_CONFIG, whole_objects
 from schedlab.scheduler.config.file import read_configuration
 
 #: What a server has given an object.
@@ -39,18 +36,9 @@ def minimize(
     file
         A snapshot, or a file or folder with manifests.
     """
-    if file.is_dir():
-        objects, _ = read_objects([file])
-        scheduler = None
-    else:
-        try:
-            document = read_snapshot(file)
-        except SchedlabError:
-            objects, _ = read_objects([file])
-            scheduler = None
-        else:
-            objects, scheduler = whole_objects(document), document.get(SCHEDULER_CONFIG)
-    chosen = scheduler if config is None else read_configuration(config, "--config")
+    found = read_cluster([file])
+    objects = found.objects
+    chosen = found.scheduler_config if config is None else read_configuration(config, "--config")
     minimizer = Minimizer(objects, parse_pod(pod, "default"), chosen, on_progress=_progress)
     small = minimizer.run()
     begin = "\r" if sys.stderr.isatty() else ""

@@ -5,20 +5,19 @@ from __future__ import annotations
 import secrets
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import orjson
 import yaml
 from cyclopts import App, Parameter
 
-from schedlab.apimachinery.yaml_file import read_document
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, resolve
 from schedlab.cli.output_file import write_file
-from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.anonymize import Anonymizer
+from schedlab.mirror.files import read_snapshot
 from schedlab.mirror.kinds import KINDS
-from schedlab.mirror.snapshot import SCHEDULER_CONFIG, check
+from schedlab.mirror.snapshot import SCHEDULER_CONFIG
 
 #: What makes pods or stands before them, and is in no snapshot.
 _NOT_SAVED: Final = (
@@ -97,13 +96,3 @@ def reset(*, name: NameOption = None) -> int:
     simulator_api.ask(resolve(name, None)[0], "PUT", "/api/v1/reset", {})
     print("the cluster is as it was at the start")
     return 0
-
-
-def read_snapshot(file: Path) -> dict[str, Any]:
-    """Return the content of a snapshot file, JSON or YAML; raises SchedlabError."""
-    document = read_document(file, "name a file that `snapshot save` has written", strict=False)
-    try:
-        return dict(check(document))
-    except SchedlabError as error:
-        error.location = f"{file}: {error.location}" if error.location else str(file)
-        raise

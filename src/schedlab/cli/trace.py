@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
+from schedlab.apimachinery.references import parse_pod
 from schedlab.cli import simulator_api
-from schedlab.cli.explain import parse_pod
 from schedlab.cli.kube_context import NameOption, resolve
 
 

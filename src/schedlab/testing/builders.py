@@ -25,6 +25,8 @@ from schedlab.scheduler.framework.types import NodeInfo, PodInfo
 
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+#: Every container has an image; the API refuses others.
+_IMAGE: Final = "pause"
 
 
 class _Builder:
@@ -89,6 +91,8 @@ class PodBuilder(_Builder):
         metadata = raw["metadata"]
         metadata.setdefault("uid", f"uid-{metadata['namespace']}/{metadata['name']}")
         raw["spec"].setdefault("containers", [{"name": "c0"}])
+        for container in (*raw["spec"]["containers"], *raw["spec"].get("initContainers", ())):
+            container["image"] = container.get("image") or _IMAGE
         return raw
 
     def view(self) -> Pod:
@@ -264,12 +268,13 @@ class NodeBuilder(_Builder):
 
 def make_pod(name: str = "pod", namespace: str = "default") -> PodBuilder:
     """Return a builder of a pod."""
-    return PodBuilder({"metadata": {"name": name, "namespace": namespace}, "spec": {}, "status": {}})
+    head = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace}}
+    return PodBuilder({**head, "spec": {}, "status": {}})
 
 
 def make_node(name: str = "node") -> NodeBuilder:
     """Return a builder of a node."""
-    return NodeBuilder({"metadata": {"name": name}, "spec": {}, "status": {}})
+    return NodeBuilder({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": {}, "status": {}})
 
 
 def make_table(*nodes: NodeBuilder, pods: Iterable[PodBuilder] = ()) -> NodeTable:

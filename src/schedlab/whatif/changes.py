@@ -23,11 +23,15 @@ from schedlab.apimachinery.errors import NotFound, StatusError, TooManyRequests
 from schedlab.apimachinery.patch.request import PatchType
 from schedlab.apimachinery.resources import ResourceType
 from schedlab.cluster.cluster import Cluster
+from schedlab.cluster.driver import BatchDriver
+from schedlab.kernel.clock import SECOND_NS
 from schedlab.kernel.errors import SchedlabError
 from schedlab.registry import DeleteOptions, WriteOptions
 
 _OPTIONS: Final = WriteOptions(field_manager="kubectl", force=True)
 _KINDS: Final = ("delete", "drain", "cordon", "uncordon", "apply", "patch", "scale", "schedulerConfig")
+#: How often a drain asks again for pods that budgets keep.
+_DRAIN_EVERY_NS: Final = 5 * SECOND_NS
 _PATCH_TYPES: Final = ("strategic", "merge", "json")
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "delete": ("namespace",),
@@ -148,7 +152,7 @@ def make(cluster: Cluster, change: Change, made: Made) -> None:
         _make(cluster, change, made)
     except NotFound as error:
         raise SchedlabError(
-            error.message, location=change.place, hint="a what-if changes what is there; see: kubectl get"
+            error.message, location=change.place, hint="name what is there; see: kubectl get"
         ) from error
     except StatusError as error:
         raise SchedlabError(error.message, location=change.place, hint="correct the change") from error
@@ -165,18 +169,18 @@ def _make(cluster: Cluster, change: Change, made: Made) -> None:
                 made.draining |= dict.fromkeys(_pods_to_drain(cluster, name))
                 drain(cluster, made)
         case "delete":
-            kind, name, namespace = _target(cluster, change)
+            kind, name, namespace = target_of(cluster, change.what, change.namespace, change.place)
             if kind.full_name == "pods":
                 made.gone[f"{namespace}/{name}"] = "deleted"
             elif kind.full_name == "nodes":
                 made.gone |= dict.fromkeys(_pods_on(cluster, name), f"its node {name} is gone")
             registry.delete(kind.full_name, name, namespace, DeleteOptions())
         case "scale":
-            kind, name, namespace = _target(cluster, change)
+            kind, name, namespace = target_of(cluster, change.what, change.namespace, change.place)
             patch = {"spec": {"replicas": change.more["replicas"]}}
             registry.patch(kind.full_name, name, "merge", patch, namespace, _OPTIONS, "scale")
         case "patch":
-            kind, name, namespace = _target(cluster, change)
+            kind, name, namespace = target_of(cluster, change.what, change.namespace, change.place)
             body = change.more["change"]
             form: PatchType = "json" if isinstance(body, list) else change.more.get("type", "strategic")
             registry.patch(kind.full_name, name, form, orjson.dumps(body), namespace, _OPTIONS)
@@ -205,17 +209,17 @@ def _apply(cluster: Cluster, change: Change) -> None:
         cluster.registry.apply(kind.full_name, name, body, namespace, _OPTIONS)
 
 
-def _target(cluster: Cluster, change: Change) -> tuple[ResourceType, str, str]:
-    """Return resource, name and namespace of KIND/NAME."""
-    word, slash, name = change.what.partition("/")
+def target_of(cluster: Cluster, text: str, namespace: str, place: str) -> tuple[ResourceType, str, str]:
+    """Return resource, name and namespace of KIND/NAME; raises SchedlabError."""
+    word, slash, name = text.partition("/")
     kind = cluster.registry.resources.search(word) if slash and name else None
     if kind is None:
         raise SchedlabError(
-            f"{change.what!r} names no object",
-            location=change.place,
+            f"{text!r} names no object",
+            location=place,
             hint="write KIND/NAME, like pod/web-0 or deployment/web",
         )
-    return kind, name, (change.namespace or "default") if kind.namespaced else ""
+    return kind, name, (namespace or "default") if kind.namespaced else ""
 
 
 def _pods_on(cluster: Cluster, node: str) -> list[str]:
@@ -233,6 +237,13 @@ def _pods_to_drain(cluster: Cluster, node: str) -> list[str]:
         and "kubernetes.io/config.mirror" not in pod.metadata.annotations
         and ((owner := pod.metadata.controller()) is None or owner.kind != "DaemonSet")
     ]
+
+
+def finish_drains(cluster: Cluster, driver: BatchDriver, made: Made, end_ns: int) -> None:
+    """Ask again for pods that budgets keep, until all are gone or the time is over."""
+    while made.draining and driver.clock.now_ns() < end_ns:
+        driver.run_until(min(end_ns, driver.clock.now_ns() + _DRAIN_EVERY_NS))
+        drain(cluster, made)
 
 
 def drain(cluster: Cluster, made: Made) -> None:

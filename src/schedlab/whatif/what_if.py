@@ -14,7 +14,7 @@ from schedlab.api.views.core import Pod
 from schedlab.cluster.driver import BatchDriver
 from schedlab.kernel.clock import SECOND_NS, VirtualClock
 from schedlab.kernel.errors import SchedlabError
-from schedlab.whatif.changes import Change, Made, drain, make
+from schedlab.whatif.changes import Change, Made, finish_drains, make
 from schedlab.whatif.flips import flipped
 from schedlab.whatif.forks import fork
 from schedlab.whatif.placing import compare
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from schedlab.scheduler.framework.record import CycleRecord
 
 DEFAULT_S: Final = 120
-#: How often a drain asks again for pods that budgets keep.
-_DRAIN_EVERY_NS: Final = 5 * SECOND_NS
 _OVER: Final = ("Succeeded", "Failed")
 
 PENDING: Final = ""
@@ -103,9 +101,7 @@ def _run(made: Cluster, changes: Sequence[Change], done: Made, duration_s: int) 
         make(made, change, done)
         driver.settle()
     end_ns = made.clock.now_ns() + duration_s * SECOND_NS
-    while done.draining and made.clock.now_ns() < end_ns:
-        driver.run_until(min(end_ns, made.clock.now_ns() + _DRAIN_EVERY_NS))
-        drain(made, done)
+    finish_drains(made, driver, done, end_ns)
     driver.run_until(end_ns)
 
 

@@ -13,11 +13,9 @@ from typing import Any
 import pytest
 
 from schedlab import cli
-from schedlab.cli.explain import parse_pod
 from schedlab.cluster.home import Home
 from schedlab.decisions.explain import explain
 from schedlab.decisions.log import DecisionLog
-from schedlab.kernel.errors import SchedlabError
 from tests.unit.decisions import records
 
 
@@ -112,22 +110,3 @@ def test_another_program_on_the_port_is_recognised(home: Home, capsys: pytest.Ca
         assert _run("explain", "p") == 2
 
     assert "not a schedlab simulator" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("web", ("default", "web")),
-        ("pod/web", ("default", "web")),
-        ("pods/web", ("default", "web")),
-        ("shop/web", ("shop", "web")),
-    ],
-)
-def test_pod_can_be_named_in_several_ways(text: str, expected: tuple[str, str]) -> None:
-    assert parse_pod(text, "default") == expected
-
-
-@pytest.mark.parametrize("text", ["", "/", "a/", "/b", "a/b/c"])
-def test_text_that_names_no_pod_is_refused(text: str) -> None:
-    with pytest.raises(SchedlabError, match="names no pod"):
-        parse_pod(text, "default")
