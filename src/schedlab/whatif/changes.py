@@ -3,11 +3,12 @@
     {"delete": "pod/web-0", "namespace": "shop"}      {"cordon": "node-1"}        {"apply": {…manifest…}}
     {"scale": "deployment/web", "replicas": 5}        {"uncordon": "node-1"}      {"drain": "node-1"}
     {"patch": "deployment/web", "change": {…}, "type": "strategic"}
+    {"replace": "pod/web-0", "change": {…}, "type": "strategic"}      patched, deleted, and made anew
     {"schedulerConfig": {…}, "location": "other.yaml"}
 
 Each may have a `place`: where it was asked for, for messages.
 
-Mirrors: what `kubectl delete|cordon|uncordon|drain|apply|scale|patch` do. Differs: a drain leaves pods of DaemonSets and
+Mirrors: what `kubectl delete|cordon|uncordon|drain|apply|scale|patch|replace --force` do. Differs: a drain leaves pods of DaemonSets and
 takes pods without a controller, as with --ignore-daemonsets --force --delete-emptydir-data.
 """
 
@@ -20,6 +21,7 @@ from typing import Any, Final
 import orjson
 
 from schedlab.apimachinery.errors import NotFound, StatusError, TooManyRequests
+from schedlab.apimachinery.patch import request as patching
 from schedlab.apimachinery.patch.request import PatchType
 from schedlab.apimachinery.resources import ResourceType
 from schedlab.cluster.cluster import Cluster
@@ -29,14 +31,24 @@ from schedlab.kernel.errors import SchedlabError
 from schedlab.registry import DeleteOptions, WriteOptions
 
 _OPTIONS: Final = WriteOptions(field_manager="kubectl", force=True)
-_KINDS: Final = ("delete", "drain", "cordon", "uncordon", "apply", "patch", "scale", "schedulerConfig")
+_KINDS: Final = ("delete", "drain", "cordon", "uncordon", "apply", "patch", "replace", "scale", "schedulerConfig")
 #: How often a drain asks again for pods that budgets keep.
 _DRAIN_EVERY_NS: Final = 5 * SECOND_NS
+#: What the server gives to every object that is created.
+_SERVERS_OWN: Final = (
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "managedFields",
+)
 _PATCH_TYPES: Final = ("strategic", "merge", "json")
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "delete": ("namespace",),
     "apply": ("namespace",),
     "patch": ("namespace", "change", "type"),
+    "replace": ("namespace", "change", "type"),
     "scale": ("namespace", "replicas"),
     "schedulerConfig": ("location",),
 }
@@ -128,10 +140,10 @@ def _check(change: Change) -> None:
             raise SchedlabError(
                 f"{replicas!r} is not a number of replicas", location=change.place, hint="give a number from 0 on"
             )
-    if change.kind == "patch":
+    if change.kind in ("patch", "replace"):
         if not isinstance(change.more.get("change"), (Mapping, list)):
             raise SchedlabError(
-                "a patch needs `change`: an object, or a list for a JSON patch",
+                f"{change.kind} needs `change`: an object, or a list for a JSON patch",
                 location=change.place,
                 hint='like {"patch": "node/n", "change": {"metadata": {"labels": {"disk": "ssd"}}}}',
             )
@@ -181,11 +193,33 @@ def _make(cluster: Cluster, change: Change, made: Made) -> None:
             registry.patch(kind.full_name, name, "merge", patch, namespace, _OPTIONS, "scale")
         case "patch":
             kind, name, namespace = target_of(cluster, change.what, change.namespace, change.place)
-            body = change.more["change"]
-            form: PatchType = "json" if isinstance(body, list) else change.more.get("type", "strategic")
-            registry.patch(kind.full_name, name, form, orjson.dumps(body), namespace, _OPTIONS)
+            form, body = _patch_of(change)
+            registry.patch(kind.full_name, name, form, body, namespace, _OPTIONS)
+        case "replace":
+            _replace(cluster, change, made)
         case "apply":
             _apply(cluster, change)
+
+
+def _patch_of(change: Change) -> tuple[PatchType, bytes]:
+    body = change.more["change"]
+    return "json" if isinstance(body, list) else change.more.get("type", "strategic"), orjson.dumps(body)
+
+
+def _replace(cluster: Cluster, change: Change, made: Made) -> None:
+    registry = cluster.registry
+    kind, name, namespace = target_of(cluster, change.what, change.namespace, change.place)
+    form, body = _patch_of(change)
+    resource = registry.resource(kind.full_name)
+    old = registry.get(kind.full_name, name, namespace).thaw()
+    fresh = patching.apply(old, form, body, kind.gvk, resource.schema).object
+    fresh.pop("status", None)
+    for key in _SERVERS_OWN:
+        fresh["metadata"].pop(key, None)
+    if kind.full_name == "pods":
+        made.gone[f"{namespace}/{name}"] = "replaced"
+    registry.remove(kind.full_name, name, namespace)
+    registry.create(kind.full_name, registry.decode(kind.full_name, fresh), namespace, _OPTIONS)
 
 
 def _apply(cluster: Cluster, change: Change) -> None:

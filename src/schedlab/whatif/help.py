@@ -27,8 +27,8 @@ from schedlab.whatif.search import (
     volumes,
 )
 from schedlab.whatif.search.case import Case
-from schedlab.whatif.search.commands import commands_of
 from schedlab.whatif.search.edits import Edit, Suggestion
+from schedlab.whatif.search.pod_changes import changes_of
 from schedlab.whatif.state import state_at
 from schedlab.whatif.trial import Trial, changed
 
@@ -159,7 +159,7 @@ def _that_fits(trial: Trial, case: Case, stored: StoredObject, needed: Sequence[
 
 def _finished(trial: Trial, stored: StoredObject, suggestion: Suggestion, needed: Sequence[Edit]) -> Suggestion:
     edits = (*needed, *suggestion.edits)
-    return replace(suggestion, edits=edits, commands=commands_of(stored, edits, trial.listers))
+    return replace(suggestion, edits=edits, changes=changes_of(stored, edits, trial.listers))
 
 
 # --- What keeps a pod from being tried at all ------------------------------------------------------------------------

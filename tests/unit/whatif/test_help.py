@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from schedlab.kernel.errors import SchedlabError
+from schedlab.whatif.changes import read_changes
 from schedlab.whatif.help import Help, what_would_help
 from schedlab.whatif.search.edits import Suggestion
+from schedlab.whatif.what_if import what_if
 from tests.unit.whatif.whatif_cluster import Json, Lab
 
 ZONE = "topology.kubernetes.io/zone"
@@ -20,9 +22,19 @@ def help_for(lab: Lab, name: str = "p") -> Help:
     lab.settle()
     before = lab.digest()
     found = what_would_help(lab.cluster, "default", name)
+    for suggestion in found.suggestions:
+        if suggestion.changes:
+            assert is_placed_by(lab, name, suggestion), suggestion.summary
 
     assert lab.digest() == before
     return found
+
+
+def is_placed_by(lab: Lab, name: str, suggestion: Suggestion) -> bool:
+    """Whether a cluster with the changes of a suggestion finds a node for the pod, or for a new one in its place."""
+    moves = what_if(lab.cluster, read_changes(list(suggestion.changes))).moves
+    key = f"default/{name}"
+    return any(move.after for move in moves if move.before is None or key in (move.pod, move.replaces))
 
 
 def of_kind(found: Help, kind: str) -> Suggestion:

@@ -148,6 +148,18 @@ class TestMoves:
         move = the_move(ask(lab, {"patch": "node/n", "change": {"metadata": {"labels": {"disk": "ssd"}}}}))
         assert (move.before, move.after, move.plugin) == ("", "n", "NodeAffinity")
 
+    def test_a_replacement(self) -> None:
+        lab = Lab()
+        lab.node("n")
+        lab.pod("p", nodeSelector={"disk": "ssd"})
+        lab.settle()
+
+        change = {"replace": "pod/p", "change": {"spec": {"nodeSelector": {"disk": None}}}}
+        move = the_move(ask(lab, change))
+        assert (move.pod, move.before, move.after, move.replaces) == ("default/p", "", "n", "default/p")
+        with pytest.raises(SchedlabError, match="priority admission controller"):
+            ask(lab, {**change, "change": {"spec": {"priority": 1}}})
+
     def test_changes_are_made_in_order(self) -> None:
         lab = Lab()
         lab.node("n")
@@ -207,7 +219,7 @@ class TestBadInput:
             ([{"apply": "x"}], "changes[0]: apply needs an object"),
             ([{"scale": "deployment/x"}], "changes[0]: None is not a number of replicas"),
             ([{"scale": "deployment/x", "replicas": -1}], "changes[0]: -1 is not a number of replicas"),
-            ([{"patch": "node/x"}], "changes[0]: a patch needs `change`"),
+            ([{"patch": "node/x"}], "changes[0]: patch needs `change`"),
             ([{"patch": "node/x", "change": {}, "type": "wild"}], "changes[0]: 'wild' is no type of patch"),
         ],
     )

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from shlex import quote
 from typing import TYPE_CHECKING, Final
-
-import orjson
 
 from schedlab.api.object import Object, StoredObject
 from schedlab.whatif.search.edits import Edit, ObjectChange, Suggestion
@@ -73,19 +70,20 @@ def _less(claim: StoredObject, place: int, count: int, fewer: int) -> Edit:
 def _edit(claim: StoredObject, what: str, cost: int, change: ObjectChange) -> Edit:
     """Return the edit of a claim: it cannot be changed, so it has to be made anew, and its pod with it."""
     after = changed(claim, change)
-    patch = quote(orjson.dumps({"spec": after.raw["spec"]}).decode())
     template = claim.view.metadata.annotations.get("resource.kubernetes.io/pod-claim-name")
-    command = (
-        f"kubectl get resourceclaim {claim.name} -n {claim.namespace} -o json"
-        f" | kubectl patch --local -f - --type merge -p {patch} -o json | kubectl replace --force -f -"
-    )
+    change_of_claim = {
+        "replace": f"resourceclaim/{claim.name}",
+        "namespace": claim.namespace,
+        "change": {"spec": after.raw["spec"]},
+        "type": "merge",
+    }
     return Edit(
         "device",
         f"{what} claim {claim.name}",
         cost,
         stored=(after,),
         # What was made from a template is made anew with its pod; the template is the owner's to change.
-        commands=() if template else (command,),
+        changes=() if template else (change_of_claim,),
         details={"claim": claim.key, "spec": after.raw["spec"]},
     )
 

@@ -1,4 +1,4 @@
-"""Changes as data: of the pod, of a node, of what is there; each can be tried, and told with the command that makes it."""
+"""Changes as data: of the pod, of a node, of what is there; each can be tried, and told as a change of the cluster."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from schedlab.api.object import Object, StoredObject
+from schedlab.whatif.commands import command_of
 
 if TYPE_CHECKING:
     from schedlab.scheduler.framework.types import PodInfo
@@ -21,7 +22,8 @@ class Edit:
 
     pod: what becomes of the pod. node, node_change: the same for a node. new_node: one that is added. evicted: placed
     pods that go. stored: objects in the state in which listers would show them. in_place: whether the API takes the
-    change of the pod as it is, else it has to be made anew. cost: the smaller, the less is asked of anybody.
+    change of the pod as it is, else it has to be made anew. cost: the smaller, the less is asked of anybody. changes: what
+    is not about the pod, as whatif.changes reads it.
     """
 
     kind: str
@@ -34,17 +36,20 @@ class Edit:
     evicted: tuple[PodInfo, ...] = ()
     stored: tuple[StoredObject, ...] = ()
     in_place: bool = False
-    commands: tuple[str, ...] = ()
+    changes: tuple[Mapping[str, Any], ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Changes that were tried together and let the pod be scheduled, and the node it then goes to."""
+    """Edits that were tried together and let the pod be scheduled, and the node it then goes to.
+
+    changes: all of them as whatif.changes reads them.
+    """
 
     edits: tuple[Edit, ...]
     node: str
-    commands: Sequence[str] = ()
+    changes: Sequence[Mapping[str, Any]] = ()
 
     @property
     def kind(self) -> str:
@@ -61,6 +66,11 @@ class Suggestion:
         """What is to be done, in words."""
         return ", and ".join(edit.summary for edit in self.edits)
 
+    @property
+    def commands(self) -> list[str]:
+        """What to type, in order."""
+        return [command_of(change) for change in self.changes]
+
     def data(self) -> dict[str, Any]:
         """Return the suggestion as JSON-shaped data."""
         details: dict[str, Any] = {}
@@ -71,6 +81,7 @@ class Suggestion:
             "summary": self.summary,
             "cost": self.cost,
             "node": self.node,
-            "commands": list(self.commands),
+            "changes": list(self.changes),
+            "commands": self.commands,
             "details": details,
         }

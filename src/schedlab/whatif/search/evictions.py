@@ -165,6 +165,6 @@ def evict(pods: Sequence[PodInfo]) -> Edit:
         f"evict {', '.join(keys)}",
         _COST + _COST_OF_POD * len(keys),
         evicted=tuple(pods),
-        commands=tuple(f"kubectl delete pod {pod.name} -n {pod.namespace}" for pod in pods),
+        changes=tuple({"delete": f"pod/{pod.name}", "namespace": pod.namespace} for pod in pods),
         details={"pods": keys},
     )

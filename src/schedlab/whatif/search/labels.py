@@ -100,18 +100,13 @@ def _label(expression: NodeSelectorRequirement) -> Label | None:
 
 def set_label(node: str, key: str, value: str | None) -> Edit:
     """Return the edit that gives a node a label, or takes it away."""
-    if value is None:
-        summary, command = f"remove label {key} of node {node}", f"kubectl label node {node} {key}-"
-    else:
-        summary = f"label node {node} {key}={value}"
-        command = f"kubectl label node {node} {key}={value} --overwrite"
     return Edit(
         "node-label",
-        summary,
+        f"remove label {key} of node {node}" if value is None else f"label node {node} {key}={value}",
         _COST,
         node=node,
         node_change=partial(_set_label, key, value),
-        commands=(command,),
+        changes=({"patch": f"node/{node}", "change": {"metadata": {"labels": {key: value}}}},),
         details={"node": node, "label": {key: value}},
     )
 

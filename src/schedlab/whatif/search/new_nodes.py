@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
-
-import orjson
 
 from schedlab.api.object import StoredObject
 from schedlab.api.rules.node_affinity import required_node_affinity
@@ -80,13 +77,12 @@ def new_node(sample: StoredObject) -> StoredObject:
 def add_node(sample: StoredObject, made: StoredObject) -> Edit:
     """Return the edit that adds a node."""
     manifest = _manifest(made.raw)
-    command = f"echo {quote(orjson.dumps(manifest).decode())} | kubectl apply -f -"
     return Edit(
         "new-node",
         f"one more node like {sample.name}",
         _COST,
         new_node=made,
-        commands=(command,),
+        changes=({"apply": manifest},),
         details={"like": sample.name, "manifest": manifest},
     )
 

@@ -105,7 +105,7 @@ def uncordon(name: str) -> Edit:
         _UNCORDON_COST,
         node=name,
         node_change=_uncordon,
-        commands=(f"kubectl uncordon {name}",),
+        changes=({"uncordon": name},),
         details={"uncordoned": name},
     )
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
-
-import orjson
 
 from schedlab.api.object import Object, StoredObject
 from schedlab.whatif.search.edits import Edit, Suggestion
@@ -103,7 +100,7 @@ def _volume_for(case: Case, key: str) -> Edit:
             StoredObject.encode(_CLAIMS, claim, revision),
             StoredObject.encode(_VOLUMES, bound, revision),
         ),
-        commands=tuple(f"echo {quote(orjson.dumps(each).decode())} | kubectl apply -f -" for each in manifests),
+        changes=tuple({"apply": each} for each in manifests),
         details={"claim": key, "manifests": manifests},
     )
 

@@ -1,5 +1,5 @@
-"""The kubectl commands that make a change: of the pod itself where the API lets it change, of its owner's template, or
-of a pod made anew.
+"""What a suggestion changes in the cluster (whatif.changes): the pod itself where the API lets it change, its owner's
+template, or a pod made anew.
 """
 
 from __future__ import annotations
@@ -7,10 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
-
-import orjson
 
 from schedlab.api.object import Object, StoredObject
 from schedlab.whatif.search.edits import Edit, ObjectChange
@@ -26,7 +23,10 @@ _TEMPLATES: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
     "ReplicaSet": ("replicasets.apps", "replicaset", ("spec", "template")),
     "ReplicationController": ("replicationcontrollers", "replicationcontroller", ("spec", "template")),
 }
-_BY_NAME: Final = ("containers", "initContainers")
+#: By what a strategic merge patch tells the entries of a list apart.
+_MERGE_KEYS: Final[Mapping[str, str]] = {"containers": "name", "initContainers": "name", "ports": "containerPort"}
+#: Its entries may have the same key, so the patch gives all of them.
+_REPLACED: Final = "topologySpreadConstraints"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,33 +50,34 @@ def owner_of(pod: StoredObject, listers: FrozenListers) -> Owner | None:
         stored = listers.lister(resource).stored(reference.name, pod.namespace)
         if stored is None:
             return found
-        current, found = stored, Owner(f"{word} {reference.name}", stored, path)
+        current, found = stored, Owner(f"{word}/{reference.name}", stored, path)
 
 
-def commands_of(pod: StoredObject, edits: Sequence[Edit], listers: FrozenListers) -> list[str]:
-    """Return what to type for a suggestion, in order."""
-    commands = [command for edit in edits for command in edit.commands]
-    changes = [edit.pod for edit in edits if edit.pod is not None]
-    if changes:
+def changes_of(pod: StoredObject, edits: Sequence[Edit], listers: FrozenListers) -> list[Mapping[str, Any]]:
+    """Return what a suggestion changes, in order."""
+    changes = [change for edit in edits for change in edit.changes]
+    of_pod = [edit.pod for edit in edits if edit.pod is not None]
+    if of_pod:
         in_place = all(edit.in_place for edit in edits if edit.pod is not None)
-        commands += _pod_commands(pod, changes, owner_of(pod, listers), in_place=in_place)
-    return commands
+        changes.append(_pod_change(pod, of_pod, owner_of(pod, listers), in_place=in_place))
+    return changes
 
 
-def _pod_commands(
+def _pod_change(
     pod: StoredObject, changes: Sequence[ObjectChange], owner: Owner | None, *, in_place: bool
-) -> list[str]:
+) -> Mapping[str, Any]:
     if owner is not None:
         template = _inside(owner.stored.raw, owner.path)
         wrapped: Any = _patch(template, changes)
         for key in reversed(owner.path):
             wrapped = {key: wrapped}
-        return [f"kubectl patch {owner.name} -n {pod.namespace} -p {_json(wrapped)}"]
-    patch = _json(_patch(pod.raw, changes))
-    if in_place:
-        return [f"kubectl patch pod {pod.name} -n {pod.namespace} -p {patch}"]
-    read = f"kubectl get pod {pod.name} -n {pod.namespace} -o json"
-    return [f"{read} | kubectl patch --local -f - -p {patch} -o json | kubectl replace --force -f -"]
+        return {"patch": owner.name, "namespace": pod.namespace, "change": wrapped}
+    patch = _patch(pod.raw, changes)
+    return {
+        "patch" if in_place else "replace": f"pod/{pod.name}",
+        "namespace": pod.namespace,
+        "change": patch,
+    }
 
 
 def _inside(raw: Object, path: Sequence[str]) -> Object:
@@ -115,16 +116,15 @@ def _difference(before: Any, after: Any) -> Any:
             old, new = before.get(key), after[key]
             if isinstance(old, dict) and isinstance(new, dict):
                 patch[key] = _difference(old, new)
-            elif key in _BY_NAME:
+            elif key in _MERGE_KEYS:
+                by = _MERGE_KEYS[key]
                 patch[key] = [
-                    {"name": theirs["name"], **_difference(mine, theirs)}
+                    {by: theirs[by], **_difference(mine, theirs)}
                     for mine, theirs in zip(old, new, strict=True)
                     if mine != theirs
                 ]
+            elif key == _REPLACED:
+                patch[key] = [{"$patch": "replace"}, *new]
             else:
                 patch[key] = new
     return patch
-
-
-def _json(value: object) -> str:
-    return quote(orjson.dumps(value).decode())
