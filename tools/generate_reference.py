@@ -1,18 +1,23 @@
-"""Writes the pages of docs/reference that can be derived from the code: the command line, the plugins, the controllers.
+"""Writes the pages of docs/reference that can be derived from the code: the command line, the plugins, the controllers,
+the format of scenarios and their metrics.
 
 Run by `make docs`; tests/architecture fails while a page is out of date.
 """
 
 import inspect
+import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from cyclopts import App
 
 import schedlab.cli
 from schedlab.controllers.registry import CONTROLLERS, DRIVERS
+from schedlab.scenario.metrics import METRICS, OF_RESOURCES
+from schedlab.scenario.model import scenario_schema
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.plugins import registry
 from schedlab.scheduler.runtime.plugin_lists import POINTS, takes_part
@@ -44,6 +49,9 @@ def pages() -> dict[Path, str]:
         REFERENCE / "cli.md": NOTE + _command_line_page(command_line()),
         REFERENCE / "plugins.md": NOTE + _plugins_page(plugin_entries()),
         REFERENCE / "python.md": NOTE + generate_python_reference.page(),
+        REFERENCE / "scenario.schema.json": json.dumps(scenario_schema(), indent=2) + "\n",
+        REFERENCE / "scenario-fields.md": NOTE + _scenario_page(scenario_schema()),
+        REFERENCE / "scenario-metrics.md": NOTE + _metrics_page(),
     }
 
 
@@ -100,6 +108,55 @@ def _controllers_page(controllers: Mapping[str, object]) -> str:
             # The package says which one.
             about = (inspect.getdoc(sys.modules[module.__name__.rpartition(".")[0]]) or "").split("\n\n")[0]
         cells = [f"`{name}`", about, _paragraph(text, "Mirrors"), _paragraph(text, "Differs")]
+        rows.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
+    return "\n".join(rows) + "\n"
+
+
+def _scenario_page(schema: Mapping[str, Any]) -> str:
+    """Each mapping of a scenario file with its fields, the whole file first."""
+    parts = schema["$defs"]
+    names = ["Scenario", *(name for name in parts if name != "Scenario")]
+    rows = ["# Fields of scenario files", "", "[Scenarios](scenarios.md) says how they go together.", ""]
+    for name in names:
+        part = parts[name]
+        rows += [f"## {name}", "", " ".join(part["description"].split()), "", "| Field | Type | Default | |"]
+        rows.append("|---|---|---|---|")
+        for field, about in part["properties"].items():
+            given = about.get("default")
+            default = "required" if field in part.get("required", ()) else "" if given is None else f"`{given}`"
+            cells = [
+                f"`{field}`",
+                _type_words(about),
+                "" if isinstance(given, (dict, list)) else default,
+                about.get("description", ""),
+            ]
+            rows.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
+        rows.append("")
+    return "\n".join(rows)
+
+
+def _type_words(about: Mapping[str, Any]) -> str:
+    """What a schema allows, in words."""
+    if "anyOf" in about:
+        return " or ".join(_type_words(one) for one in about["anyOf"] if one.get("type") != "null")
+    if "$ref" in about:
+        name = about["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "enum" in about:
+        return ", ".join(f"`{one}`" for one in about["enum"] if one is not None)
+    if about.get("type") == "array":
+        return f"list of {_type_words(about['items'])}" if about.get("items") else "list"
+    kind = str(about.get("type", "anything"))
+    return {"string": "text", "object": "mapping", "boolean": "true or false"}.get(kind, kind)
+
+
+def _metrics_page() -> str:
+    rows = ["# Metrics of scenarios", ""]
+    rows += ["Those of resources have the resource's name behind a dot: `requested_mean.cpu`.", ""]
+    rows += ["| Metric | Unit | Better | What it is |", "|---|---|---|---|"]
+    for name, metric in METRICS.items():
+        shown = f"{name}.RESOURCE" if name.rpartition("_")[0] in OF_RESOURCES else name
+        cells = [f"`{shown}`", metric.unit or "count", metric.better, metric.text]
         rows.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
     return "\n".join(rows) + "\n"
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+
+import yaml
 
 from schedlab.apimachinery.json_reader import JSONValue
 from schedlab.apimachinery.yaml import Document, YAMLError, load_document, load_documents
@@ -51,3 +54,21 @@ def read_object(file: Path, hint: str, kind: str, api_version: str) -> dict[str,
             hint=f"it begins with `apiVersion: {api_version}`",
         )
     return value
+
+
+def line_of(text: str, path: Sequence[str | int]) -> int:
+    """Return the line of a value in a text that was read, from 1: of its key, or of the innermost part that is there."""
+    node = yaml.compose(text, Loader=yaml.CSafeLoader)
+    line = 0
+    for step in path:
+        if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+            node = node.value[step]
+            line = node.start_mark.line
+        elif isinstance(node, yaml.MappingNode):
+            found = next(((key, value) for key, value in node.value if key.value == str(step)), None)
+            if found is None:
+                break
+            line, node = found[0].start_mark.line, found[1]
+        else:
+            break
+    return line + 1

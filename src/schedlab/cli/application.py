@@ -46,6 +46,7 @@ _VERBS: Final = (
     ("why-not-full", "schedlab.cli.why_not_full:why_not_full", "Tell what keeps free capacity from being used."),
     ("decisions", "schedlab.cli.decisions:decisions", "List, filter and export what was decided."),
     ("env", "schedlab.cli.env:env", "Print the shell line that points kubectl at the simulator."),
+    ("run", "schedlab.cli.run:run", "Run a scenario, and tell what came out."),
     ("bench", "schedlab.cli.bench:bench", "Measure scheduling with kube-scheduler's own workloads."),
 )
 

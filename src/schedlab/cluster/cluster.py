@@ -27,6 +27,7 @@ from schedlab.cluster.past import fork_store
 from schedlab.cluster.scheduler_pods.program import Surroundings as ProgramSurroundings
 from schedlab.cluster.scheduler_pods.programs import SchedulerLogs, SchedulerPrograms
 from schedlab.cluster.schedulers import Surroundings, make_scheduler
+from schedlab.cluster.service_time import NO_TIME, PacedScheduler, ServiceTime
 from schedlab.cluster.stage_loading import apply_stages, install
 from schedlab.cluster.static_pods import StaticPods
 from schedlab.cluster.usage import install_usages, usage_parts
@@ -75,7 +76,8 @@ class ClusterSettings(APISettings):
     `control-plane` runs. controllers: which
     run, as kube-controller-manager's --controllers says it: "*" are all, a name one, "-name" all but that one.
     kubelets: whether nodes register and pods get to run. image_bandwidth: how many
-    bytes of images each node pulls per second; 0 is at once.
+    bytes of images each node pulls per second; 0 is at once. service_time: how long its own scheduler takes, on a
+    virtual clock.
     decisions_bytes, decisions_age_s: how much of the decision log
     memory (and its file) may hold, and how old it may get; 0 seconds is for ever.
     """
@@ -94,6 +96,7 @@ class ClusterSettings(APISettings):
     controllers: tuple[str, ...] = ("*",)
     kubelets: bool = True
     image_bandwidth: int = 0
+    service_time: ServiceTime = NO_TIME
     decisions_bytes: int = DEFAULT_BYTES_MAX
     decisions_age_s: int = 0
 
@@ -202,6 +205,15 @@ class Cluster(API):
         self.configurations[scheduler.configuration_digest] = raw, location
         return scheduler
 
+    def _add_scheduler(self) -> None:
+        """Let the scheduler be driven, at the pace that was chosen for it."""
+        self._scheduling: Part = self.scheduler
+        if any(self.settings.service_time):
+            paced = PacedScheduler(self.scheduler, self.clock, self.settings.service_time)
+            self.observers.add(paced)
+            self._scheduling = paced
+        self.engine.add(self._scheduling, self.client("kube-scheduler"))
+
     def configuration(self) -> Mapping[str, Any]:
         """Return the scheduler's configuration in force, defaults included, in wire form."""
         return dump(self.scheduler.config)
@@ -222,11 +234,11 @@ class Cluster(API):
         self._reconfigured += 1
         self.settings, self.scheduler, self._is_told = settings, made, False
         self.explainer.follow(made)
-        self.engine.remove(old)
+        self.engine.remove(self._scheduling)
         old.stop()
         for resource in old.resources():
             self.informers.lister(resource).forget(old.handle)
-        self.engine.add(made, self.client("kube-scheduler"))
+        self._add_scheduler()
         self._listen()
 
     def run_scheduler_pods(self, authorizer: Authorizer) -> None:
@@ -303,7 +315,7 @@ class Cluster(API):
             touch=lambda namespace, name: self.registry.touch("pods", name, namespace),
         )
         self.registry.overlay("pods", Overlay(projector.shown, projector.settle))
-        self.engine.add(self.scheduler, self.client("kube-scheduler"))
+        self._add_scheduler()
         # Kubelets and node lifecycle go first: a node must be ready before the scheduler looks at it.
         self.engine.add(self.kubelet, self.client("kubelet"), first=True)
         self.engine.add(self._usage_checker, self.client("kwok"))

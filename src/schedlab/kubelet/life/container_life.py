@@ -16,11 +16,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
+from schedlab.apimachinery.distribution import NEVER_NS
 from schedlab.apimachinery.gojson import quote
 from schedlab.apimachinery.time import format_duration, format_time, parse_time
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.kernel.randomness import RandomSource
-from schedlab.kubelet.life.distribution import NEVER_NS
 from schedlab.kubelet.life.images import NodeImages
 from schedlab.kubelet.life.plan import ContainerPlan
 from schedlab.kubelet.life.program import Program

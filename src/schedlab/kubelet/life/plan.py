@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from schedlab.apimachinery.distribution import Distribution, DistributionError, parse_distribution
 from schedlab.apimachinery.quantity import QuantityError, parse_value
-from schedlab.kubelet.life.distribution import Distribution, DistributionError, parse_distribution
 
 PREFIX: Final = "kubelet.schedlab.dev/"
 IMAGE_BANDWIDTH: Final = f"{PREFIX}image-bandwidth"

@@ -1,8 +1,10 @@
 """Durations drawn from distributions, the same on every machine.
 
     30s   constant(30s)   uniform(5s, 10s)   exponential(30s)   normal(30s, 5s)   lognormal(30s, 0.5)   never
+    empirical(10s, 20s, 1m)
 
 The arguments are durations, but for the last one of lognormal, the deviation of the logarithm; its first is the median.
+The empirical distribution draws one of those that were seen, each as often as the others.
 Mirrors: nothing; the distributions are the usual ones.
 """
 
@@ -51,7 +53,7 @@ def parse_distribution(text: str) -> Distribution:
     if kind is None:
         raise DistributionError(f"{found['name']!r} is not one of {', '.join(_KINDS)}")
     count, make = kind
-    if len(arguments) != count:
+    if len(arguments) != count and count:
         raise DistributionError(
             f"{found['name']} takes {count} argument{'s' if count > 1 else ''}, not {len(arguments)}"
         )
@@ -117,10 +119,17 @@ def _make_lognormal(arguments: list[str], text: str) -> Callable[[RandomSource],
     )
 
 
+def _make_empirical(arguments: list[str], text: str) -> Callable[[RandomSource], int]:
+    lengths_ns = [_duration(each, text) for each in arguments]
+    return lambda random: lengths_ns[random.below(len(lengths_ns))]
+
+
+#: How many arguments each takes (0: any number), and what makes it.
 _KINDS: Final[Mapping[str, tuple[int, Callable[[list[str], str], Callable[[RandomSource], int]]]]] = {
     "constant": (1, _make_constant),
     "uniform": (2, _make_uniform),
     "exponential": (1, _make_exponential),
     "normal": (2, _make_normal),
     "lognormal": (2, _make_lognormal),
+    "empirical": (0, _make_empirical),
 }

@@ -6,9 +6,9 @@ from statistics import mean, median
 
 import pytest
 
+from schedlab.apimachinery.distribution import NEVER_NS, DistributionError, parse_distribution
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.kernel.randomness import SeededRandom
-from schedlab.kubelet.life.distribution import NEVER_NS, DistributionError, parse_distribution
 
 
 def drawn(text: str, count: int = 2000, seed: int = 5) -> list[float]:
@@ -53,7 +53,7 @@ def test_same_seed_draws_the_same_nanoseconds() -> None:
     [
         ("soon", "'soon' is no duration like 90s or 1h30m"),
         ("-1s", "'-1s' is negative"),
-        ("poisson(1s)", "'poisson' is not one of constant, uniform, exponential, normal, lognormal"),
+        ("poisson(1s)", "'poisson' is not one of constant, uniform, exponential, normal, lognormal, empirical"),
         ("uniform(1s)", "uniform takes 2 arguments, not 1"),
         ("uniform(2s, 1s)", "'uniform(2s, 1s)' ends before it begins"),
         ("lognormal(1s, x)", "'x' is no number"),

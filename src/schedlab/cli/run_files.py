@@ -1,0 +1,49 @@
+"""A run as files: run.json, and a file per table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from schedlab.cli.output_file import write_file
+from schedlab.kernel.errors import SchedlabError
+from schedlab.scenario.results import Run
+
+Tables = Literal["csv", "json", "parquet"]
+
+
+def write_run(run: Run, directory: Path, form: Tables) -> None:
+    """Write a run into a folder; raises SchedlabError."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SchedlabError(
+            f"cannot be made: {error.strerror}", location=str(directory), hint="name another folder: --directory"
+        ) from error
+    write_file(directory / "run.json", [json.dumps(run.summary(), indent=2), "\n"], "--directory")
+    for name in ("series", "pending", "pods"):
+        _write_table(getattr(run, name), directory / f"{name}.{form}", form)
+
+
+def _write_table(rows: Sequence[Mapping[str, Any]], file: Path, form: Tables) -> None:
+    match form:
+        case "json":
+            write_file(file, [json.dumps(rows, indent=1), "\n"], "--directory")
+        case "csv":
+            write_file(file, [_csv(rows)], "--directory")
+        case "parquet":
+            from schedlab.cli.parquet import write_parquet
+
+            write_parquet(map(dict, rows), file)
+
+
+def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, rows[0] if rows else (), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

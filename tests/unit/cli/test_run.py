@@ -1,0 +1,76 @@
+"""`schedlab run` says what came out, writes its tables, and ends with the code that says how it went."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from schedlab.cli import main
+
+SCENARIO = """\
+apiVersion: schedlab.dev/v1alpha1
+kind: Scenario
+cluster:
+  nodes: [{count: 1}]
+  pods: [{count: 5, template: {spec: {containers: [{name: a, image: a, resources: {requests: {cpu: "1"}}}]}}}]
+stop: {at: 10m}
+assertions:
+- {metric: pods_pending, atMost: PENDING}
+"""
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["run", *arguments])
+    code = ended.value.code
+    assert isinstance(code, int)
+    return code
+
+
+@pytest.mark.parametrize(("pending", "code", "word"), [(1, 0, "holds"), (0, 1, "FAILS")])
+def test_exit_code_says_whether_assertions_hold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], pending: int, code: int, word: str
+) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(SCENARIO.replace("PENDING", str(pending)), encoding="utf-8")
+
+    assert run(str(file)) == code
+
+    told = capsys.readouterr().out
+    assert f"{word}        pods_pending <= {pending}: it is 1" in told
+    assert "5 created, 4 scheduled" in told
+    assert "scheduler service time zero: waits are those of a scheduler that takes no time" in told
+    assert "default/pods-0-4: 0/1 nodes are available: 1 Insufficient cpu." in told
+
+
+def test_mistake_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(SCENARIO, encoding="utf-8")
+
+    assert run(str(file)) == 2
+    assert capsys.readouterr().err == f"error: {file}:8: assertions[0].atMost: is 'PENDING', not a number\n"
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+def test_tables_are_written(tmp_path: Path, form: str) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(SCENARIO.replace("PENDING", "1"), encoding="utf-8")
+    folder = tmp_path / "out" / "deep"
+
+    assert run(str(file), "-d", str(folder), "--tables", form, "-o", "json", "--seed", "3") == 0
+
+    summary = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    assert summary["seed"] == 3
+    assert summary["metrics"]["pods_pending"] == 1
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        ["run.json", f"pending.{form}", f"pods.{form}", f"series.{form}"]
+    )
+    if form == "csv":
+        with (folder / "pods.csv").open(encoding="utf-8") as lines:
+            rows = list(csv.DictReader(lines))
+        assert [row["attempts"] for row in rows][:4] == ["1"] * 4
+    if form == "json":
+        assert json.loads((folder / "series.json").read_text(encoding="utf-8"))[-1]["pending"] == 1
