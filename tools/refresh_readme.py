@@ -32,6 +32,9 @@ _TIMEOUT_S = 60
 # Programs print more where these are set, and a reader has them not.
 _OF_CI = ("CI", "BUILD_NUMBER", "PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_CURRENT_TEST")
 
+# As a reader's pytest, without plugins that change the order or leave files; ours is there whenever it was installed.
+_PYTEST = "-p no:randomly -p no:cacheprovider -p schedlab.pytest_plugin"
+
 # What differs from run to run, and what stands for it when two texts are compared.
 _MOMENTARY = (
     (re.compile(r"\bin \d+\.\d+s\b"), "in <duration>"),
@@ -105,8 +108,7 @@ class _Sessions:
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=self.folder,
-            # As a reader's pytest, without plugins that change the order or leave files.
-            env={**environment, "PYTEST_ADDOPTS": "-p no:randomly -p no:cacheprovider"},
+            env={**environment, "PYTEST_ADDOPTS": _PYTEST},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

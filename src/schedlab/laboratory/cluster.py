@@ -137,7 +137,7 @@ class Cluster:
         namespace: of those that name none. Time does not pass.
         """
         for number, given in enumerate(objects):
-            change = Change("apply", _manifest(given), f"objects[{number}]", namespace)
+            change = Change("apply", manifest_of(given), f"objects[{number}]", namespace)
             make(self.simulation, change, Made())
         self._driver.settle()
 
@@ -290,7 +290,8 @@ class Cluster:
         return as_frame(rows(self.simulation.log, table, query), frame)
 
 
-def _manifest(given: Manifest) -> Mapping[str, Any]:
+def manifest_of(given: Manifest) -> Mapping[str, Any]:
+    """Return an object as the API takes it."""
     if isinstance(given, Mapping):
         return given
     built = given.dict()

@@ -124,8 +124,10 @@ class PodBuilder(_Builder):
         return self._append("spec.initContainers", container | ({"restartPolicy": "Always"} if sidecar else {}))
 
     def req(self, requests: Mapping[str, str] | None = None, **amounts: str) -> Self:
-        """Add a container that asks for this much."""
-        return self.container(requests={**(requests or {}), **amounts})
+        """Add a container that asks for this much; what cannot be overcommitted (devices, huge pages) is its limit, too."""
+        asked = {**(requests or {}), **amounts}
+        limits = {name: amount for name, amount in asked.items() if "/" in name or name.startswith("hugepages-")}
+        return self.container(requests=asked, limits=limits)
 
     def host_port(self, port: int, protocol: str = "TCP", ip: str = "") -> Self:
         """Add a container that takes a port of its node."""
