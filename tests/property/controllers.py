@@ -26,7 +26,10 @@ names = st.sampled_from(["a", "b"])
 policies = st.sampled_from(["Background", "Foreground", "Orphan"])
 positions = st.integers(0, 9)
 MACHINE_SETTINGS = settings(
-    max_examples=20, stateful_step_count=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    # A machine takes as long as five other examples; `thorough` asks for more of both.
+    max_examples=settings().max_examples // 5,
+    stateful_step_count=25,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 
 

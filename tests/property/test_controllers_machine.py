@@ -25,7 +25,29 @@ DEPLOYMENTS, SETS, JOBS = "deployments.apps", "replicasets.apps", "jobs.batch"
 TRACKING = "batch.kubernetes.io/job-tracking"
 INDEX = "batch.kubernetes.io/job-completion-index"
 
+INDEXED_ONLY = ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy")
+
 kinds = st.sampled_from([DEPLOYMENTS, SETS, JOBS])
+job_fields = st.fixed_dictionaries(
+    {},
+    optional={
+        "suspend": st.booleans(),
+        "backoffLimit": st.integers(0, 2),
+        "activeDeadlineSeconds": st.sampled_from([1, 100]),
+        "backoffLimitPerIndex": st.integers(0, 1),
+        "maxFailedIndexes": st.integers(0, 1),
+        "successPolicy": st.sampled_from(
+            [{"rules": [{"succeededCount": 1}]}, {"rules": [{"succeededIndexes": "0", "succeededCount": 1}]}]
+        ),
+        "podReplacementPolicy": st.sampled_from(["Failed", "TerminatingOrFailed"]),
+        "ttlSecondsAfterFinished": st.sampled_from([0, 1000]),
+        "podFailurePolicy": st.sampled_from(["Ignore", "Count", "FailJob"]).map(
+            lambda action: {
+                "rules": [{"action": action, "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
+            }
+        ),
+    },
+)
 
 
 def check_set(_machine: Any, found: Object, mine: Sequence[Object]) -> None:
@@ -62,7 +84,7 @@ def check_job(_machine: Any, found: Object, mine: Sequence[Object]) -> None:
     assert status["uncountedTerminatedPods"] == {}
     assert active(mine) == []
     if "Complete" in ended:
-        assert status["succeeded"] >= spec["completions"]
+        assert status["succeeded"] >= spec["completions"] or "SuccessCriteriaMet" in ended
     elif "Failed" not in ended:
         assert spec.get("suspend") or not spec["parallelism"]
     if spec["completionMode"] == "Indexed":
@@ -77,22 +99,52 @@ class WorkloadsMachine(ControllersMachine):
     resources = (DEPLOYMENTS, SETS, JOBS)
     checks = {"Deployment": check_deployment, "ReplicaSet": check_set, "Job": check_job}
 
-    @rule(name=names, replicas=st.integers(0, 4), surge=st.sampled_from([0, 1, "25%"]), recreate=st.booleans())
-    def create_deployment(self, name: str, replicas: int, surge: int | str, recreate: bool) -> None:  # noqa: FBT001
+    @rule(
+        name=names,
+        replicas=st.integers(0, 4),
+        surge=st.sampled_from([0, 1, "25%"]),
+        recreate=st.booleans(),
+        more=st.fixed_dictionaries(
+            {},
+            optional={
+                "paused": st.booleans(),
+                "minReadySeconds": st.sampled_from([0, 20]),
+                "progressDeadlineSeconds": st.sampled_from([30, 600]),
+                "revisionHistoryLimit": st.integers(0, 2),
+            },
+        ),
+    )
+    def create_deployment(
+        self,
+        name: str,
+        replicas: int,
+        surge: int | str,
+        recreate: bool,  # noqa: FBT001
+        more: Object,
+    ) -> None:
         rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": 1}}
         strategy = {"type": "Recreate"} if recreate else rolling
-        self.create(DEPLOYMENTS, name, {"replicas": replicas, "strategy": strategy, **selecting(f"d{name}")})
+        self.create(DEPLOYMENTS, name, {"replicas": replicas, "strategy": strategy, **more, **selecting(f"d{name}")})
 
     @rule(name=names, replicas=st.integers(0, 4))
     def create_set(self, name: str, replicas: int) -> None:
         self.create(SETS, name, {"replicas": replicas, **selecting(f"s{name}")})
 
-    @rule(name=names, completions=st.integers(1, 4), parallelism=st.integers(1, 3), indexed=st.booleans())
-    def create_job(self, name: str, completions: int, parallelism: int, indexed: bool) -> None:  # noqa: FBT001
+    @rule(
+        name=names, completions=st.integers(1, 4), parallelism=st.integers(0, 3), indexed=st.booleans(), more=job_fields
+    )
+    def create_job(
+        self,
+        name: str,
+        completions: int,
+        parallelism: int,
+        indexed: bool,  # noqa: FBT001
+        more: Object,
+    ) -> None:
         pod = {"spec": {"restartPolicy": "Never", **pod_spec()["spec"]}}
         mode = "Indexed" if indexed else "NonIndexed"
         spec = {"completions": completions, "parallelism": parallelism, "completionMode": mode, "template": pod}
-        self.create(JOBS, name, spec)
+        self.create(JOBS, name, spec | {key: more[key] for key in more if indexed or key not in INDEXED_ONLY})
 
     @rule(resource=kinds, name=names, size=st.integers(0, 4))
     def scale(self, resource: str, name: str, size: int) -> None:
@@ -123,6 +175,23 @@ class WorkloadsMachine(ControllersMachine):
     @rule(app=st.sampled_from(["sa", "sb"]))
     def create_stray(self, app: str) -> None:
         self.plane.create("pods", {"metadata": {"generateName": "stray-", "labels": {"app": app}}, **pod_spec()})
+
+    @rule(name=names, kept=st.booleans())
+    def create_dependent_of_nobody(self, name: str, kept: bool) -> None:  # noqa: FBT001
+        """One of the owners is not there; the other is, or there is none."""
+        owners = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": "nobody"}]
+        if kept:
+            owners += [
+                {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": each["metadata"]["uid"]}
+                for each in self.plane.all(SETS)[:1]
+            ]
+        metadata = {"generateName": "dependent-", "ownerReferences": owners, "labels": {"app": "dependent"}}
+        self.plane.create("pods", {"metadata": metadata, **pod_spec()})
+
+    @rule(resource=st.sampled_from([DEPLOYMENTS, SETS]), name=names)
+    def spoil_status(self, resource: str, name: str) -> None:
+        status = {"replicas": 9, "readyReplicas": 9, "availableReplicas": 9, "observedGeneration": 1}
+        self.attempt(lambda: self.plane.patch(resource, name, {"status": status}, subresource="status"))
 
 
 TestWorkloads = WorkloadsMachine.TestCase

@@ -224,7 +224,7 @@ def proportional_sizes(deployment: Deployment, sets: Sequence[StoredObject]) -> 
         share = _proportion(deployment, found, to_add, added) if to_add else 0
         sizes.append(found.view.spec.replicas + share)
         added += share
-    if to_add:
+    if to_add and sizes:
         sizes[0] = max(sizes[0] + to_add - added, 0)
     return list(zip(ordered, sizes, strict=True))
 

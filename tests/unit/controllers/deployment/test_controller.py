@@ -173,6 +173,18 @@ def test_paused_deployments_scale_but_do_not_roll(plane: ControlPlane) -> None:
     assert len(sizes(plane)) == 2
 
 
+def test_deployment_that_is_made_paused_waits_without_any_set(plane: ControlPlane) -> None:
+    made = deployment(2)
+    plane.create(DEPLOYMENTS, {**made, "spec": {**made["spec"], "paused": True}})
+    plane.settle()
+    waiting = progressing(plane)["reason"], sizes(plane)
+    plane.patch(DEPLOYMENTS, "web", {"spec": {"paused": False}})
+    plane.settle()
+
+    assert waiting == ("DeploymentPaused", [])
+    assert sizes(plane) == [2]
+
+
 def test_undo_by_template_reuses_the_old_set(plane: ControlPlane) -> None:
     """The old template again: its set comes back under a new revision, with its history."""
     plane.create(DEPLOYMENTS, deployment(1))
