@@ -164,11 +164,13 @@ def _huge_pages(requests: Mapping[str, int]) -> dict[str, str]:
 def container_cgroup(pod: Pod, container: Container, node: Node, *, memory_qos: bool) -> Cgroup:
     """Return the cgroup that the container runtime makes for a container."""
     requests, limits = amounts_of(container.resources.requests), amounts_of(container.resources.limits)
-    asked = requests.get(CPU, limits.get(CPU, 0))
+    own = {} if pod.spec.resources is None else amounts_of(pod.spec.resources.limits)
+    # A container without a limit of its own may use all that the pod may.
+    cpu, memory = (limits.get(resource) or own.get(resource, 0) for resource in (CPU, MEMORY))
     settings = {
-        "cpu.weight": str(runtime_weight(shares_of(asked))),
-        "cpu.max": cpu_max(limits.get(CPU, 0)),
-        "memory.max": _memory_max(limits.get(MEMORY, 0)),
+        "cpu.weight": str(runtime_weight(shares_of(requests.get(CPU, cpu)))),
+        "cpu.max": cpu_max(cpu),
+        "memory.max": _memory_max(memory),
         # All processes of a container go when one has used too much (singleProcessOOMKill is false on cgroup v2).
         "memory.oom.group": "1",
         **_huge_pages(limits),

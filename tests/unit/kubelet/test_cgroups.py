@@ -131,6 +131,18 @@ def test_best_effort_pod_has_the_least_weight_and_no_limit() -> None:
     assert told["containers"][0]["oomScoreAdj"] == 1000
 
 
+def test_container_without_a_limit_has_that_of_its_pod() -> None:
+    """What a container asks for by itself stays; without that, it asks for the limit."""
+    own = {"requests": {"cpu": "2"}, "limits": {"cpu": "4", "memory": "4Gi"}}
+    told = reservation(pod({"requests": {"cpu": "100m"}, "limits": {"memory": "1Gi"}}, {}, resources=own), node())
+
+    settings = [each["settings"] for each in told["containers"]]
+    assert [each["cpu.weight"] for each in settings] == ["17", "303"]
+    assert [each["cpu.max"] for each in settings] == ["400000 100000"] * 2
+    assert [each["memory.max"] for each in settings] == [str(1 << 30), str(4 << 30)]
+    assert told["pod"]["settings"] == {"cpu.weight": "79", "cpu.max": "400000 100000", "memory.max": str(4 << 30)}
+
+
 @pytest.mark.parametrize(
     ("resources", "spec", "expected"),
     [
