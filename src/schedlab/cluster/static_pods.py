@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from schedlab.apimachinery.errors import StatusError
+from schedlab.apimachinery.errors import NotFound, StatusError
 from schedlab.apimachinery.time import format_nano_time
 from schedlab.apimachinery.yaml import YAMLError, load
 from schedlab.kernel.clock import SECOND_NS, Clock
@@ -25,6 +25,7 @@ NODE: Final = "control-plane"
 _PERIOD_NS: Final = SECOND_NS
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 _ROLE: Final = "node-role.kubernetes.io/control-plane"
+_MIRROR: Final = "kubernetes.io/config.mirror"
 _MANAGER: Final = WriteOptions(field_manager="kubelet")
 
 
@@ -62,7 +63,7 @@ class StaticPods:
             self._tell(file, "", f"cannot be read: {error.strerror}")
             return
         digest = hashlib.sha256(content).hexdigest()[:32]
-        if self._wrong.get(file) == digest or (file in self._pods and self._pods[file][2] == digest):
+        if self._wrong.get(file) == digest or self._runs(file, digest):
             return
         self._remove(file)
         try:
@@ -72,28 +73,50 @@ class StaticPods:
         except StatusError as error:
             self._tell(file, digest, error.message)
 
+    def _runs(self, file: Path, digest: str) -> bool:
+        """Whether there is the mirror pod of what a file holds: somebody may have deleted it."""
+        namespace, name, known = self._pods.get(file, ("", "", ""))
+        return known == digest and self._hash(namespace, name) is not None
+
+    def _hash(self, namespace: str, name: str) -> str | None:
+        """Return the hash of what a mirror pod was made from, None if there is no such mirror pod."""
+        try:
+            pod = self._registry.get("pods", name, namespace)
+        except NotFound:
+            return None
+        return str(found) if (found := pod.view.metadata.annotations.get(_MIRROR)) else None
+
     def _tell(self, file: Path, digest: str, message: str) -> None:
         if self._wrong.get(file) != digest:
             self._wrong[file] = digest
             self._warn(f"warning: static pod {file}: {message}")
 
     def _create(self, file: Path, manifest: Mapping[str, Any], digest: str) -> None:
+        """Make the mirror pod of a file, or go on with one that an earlier process has left."""
         metadata = dict(manifest["metadata"])
         namespace = metadata.setdefault("namespace", "default")
         metadata["name"] = name = f"{metadata['name']}-{NODE}"
+        is_ours = (namespace, name) in {known[:2] for known in self._pods.values()}
+        left = None if is_ours else self._hash(namespace, name)
+        if left is not None and left != digest:
+            self._registry.delete("pods", name, namespace, DeleteOptions(grace_period_seconds=0))
+        if left != digest:
+            self._registry.create("pods", self._mirror(manifest, metadata, digest), namespace, _MANAGER)
+        self._wrong.pop(file, None)
+        self._pods[file] = namespace, name, digest
+
+    def _mirror(self, manifest: Mapping[str, Any], metadata: dict[str, Any], digest: str) -> dict[str, Any]:
+        """Return the mirror pod of a manifest."""
         seen = format_nano_time(self._clock.now_ns())
-        config = {"config.hash": digest, "config.mirror": digest, "config.seen": seen, "config.source": "file"}
-        added = {f"kubernetes.io/{key}": value for key, value in config.items()}
+        config = {"config.hash": digest, "config.seen": seen, "config.source": "file"}
+        added = {_MIRROR: digest, **{f"kubernetes.io/{key}": value for key, value in config.items()}}
         metadata["annotations"] = {**(metadata.get("annotations") or {}), **added}
         node = self._registry.get("nodes", NODE)
         owner = {"apiVersion": "v1", "kind": "Node", "name": NODE, "uid": node.uid, "controller": True}
         metadata["ownerReferences"] = [owner]
         tolerations = [*(manifest["spec"].get("tolerations") or ()), {"operator": "Exists", "effect": "NoExecute"}]
         spec = {**manifest["spec"], "nodeName": NODE, "tolerations": tolerations}
-        pod = self._registry.decode("pods", {**manifest, "metadata": metadata, "spec": spec})
-        self._registry.create("pods", pod, namespace, _MANAGER)
-        self._wrong.pop(file, None)
-        self._pods[file] = namespace, name, digest
+        return self._registry.decode("pods", {**manifest, "metadata": metadata, "spec": spec})
 
     def _remove(self, file: Path) -> None:
         known = self._pods.pop(file, None)

@@ -60,6 +60,44 @@ def test_a_changed_manifest_makes_the_pod_anew_and_a_removed_one_ends_it(tmp_pat
     assert world.lab.names("pods") == []
 
 
+def test_a_mirror_pod_that_somebody_deletes_comes_back(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write("web.yaml", _pod())
+    first = world.lab.registry.get("pods", "web-control-plane", "kube-system").uid
+    world.lab.registry.delete("pods", "web-control-plane", "kube-system")
+    world.lab.run(3)
+
+    assert world.lab.registry.get("pods", "web-control-plane", "kube-system").uid != first
+
+
+def test_mirror_pods_that_an_earlier_process_has_left_are_taken_over(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for name in ("same", "other"):
+        world.write(f"{name}.yaml", _pod(name))
+    before = {
+        name: world.lab.registry.get("pods", f"{name}-control-plane", "kube-system").uid for name in ("same", "other")
+    }
+    (tmp_path / "other.yaml").write_text(yaml.safe_dump(_pod("other", image="j")))
+    later = StaticPods(tmp_path, world.lab.registry, world.lab.clock, world.warnings.append)
+    later.start()
+
+    after = {name: world.lab.registry.get("pods", f"{name}-control-plane", "kube-system").uid for name in before}
+    assert world.warnings == []
+    assert after["same"] == before["same"]
+    assert after["other"] != before["other"]
+
+
+def test_two_files_of_one_name_are_told(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.write("a.yaml", _pod())
+    world.write("b.yaml", _pod(image="j"))
+
+    assert (
+        world.lab.registry.get("pods", "web-control-plane", "kube-system").raw["spec"]["containers"][0]["image"] == "i"
+    )
+    assert [text.rpartition(": ")[2] for text in world.warnings] == ['pods "web-control-plane" already exists']
+
+
 def test_what_is_wrong_with_a_file_is_told_once_and_others_run(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.write("broken.yaml", "a: [")
