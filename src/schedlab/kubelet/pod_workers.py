@@ -265,7 +265,7 @@ class PodWorkers:
         self._ends.pop(pod.metadata.uid, None)
         self._is_over(pod)
         raw, now = stored.raw, format_time(self._clock.now_ns())
-        report: dict[str, Any] = {"observedGeneration": pod.metadata.generation}
+        report = {"observedGeneration": pod.metadata.generation, **status.ephemeral_statuses(raw, now)}
         changed = status.changed_images(raw, now)
         if changed:
             report |= changed.statuses

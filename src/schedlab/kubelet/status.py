@@ -128,7 +128,18 @@ def running_status(pod: Mapping[str, Any], host_address: str, pod_address: str, 
         ),
         "initContainerStatuses": [_init_status(container, now) for container in spec.get("initContainers") or ()],
         "containerStatuses": [_running(container, now) for container in spec["containers"]],
+        **ephemeral_statuses(pod, now),
     }
+
+
+def ephemeral_statuses(pod: Mapping[str, Any], now: str, *, is_over: bool = False) -> dict[str, Any]:
+    """Return the statuses of containers that were added for debugging; they run at once and end with their pod."""
+    known = {each["name"]: each for each in (pod.get("status") or {}).get("ephemeralContainerStatuses") or ()}
+    added = pod["spec"].get("ephemeralContainers") or ()
+    statuses = [known.get(each["name"]) or {**_running(each, now), "ready": False} for each in added]
+    if is_over:
+        statuses = [_ended(each, {"exitCode": 137, "reason": "Error"}, now) for each in statuses]
+    return {"ephemeralContainerStatuses": statuses} if statuses else {}
 
 
 def is_scheduled(conditions: Sequence[Mapping[str, Any]]) -> bool:
@@ -193,7 +204,7 @@ def ended_status(pod: Mapping[str, Any], phase: str, now: str) -> dict[str, Any]
         "conditions": merge_conditions(known.get("conditions") or (), changed),
         **{
             name: [_ended(container, outcome, now) for container in known.get(name) or ()]
-            for name in ("initContainerStatuses", "containerStatuses")
+            for name in ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
         },
     }
 

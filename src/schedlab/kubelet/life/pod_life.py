@@ -20,6 +20,7 @@ from schedlab.kubelet.life.images import NodeImages
 from schedlab.kubelet.life.plan import ContainerPlan, PodPlan, read_plan
 from schedlab.kubelet.life.pod_status import phase_of, status_of
 from schedlab.kubelet.life.program import Program
+from schedlab.kubelet.status import ephemeral_statuses
 
 DEADLINE_REASON: Final = "DeadlineExceeded"
 DEADLINE_MESSAGE: Final = "Pod was active on the node longer than the specified deadline"
@@ -201,6 +202,7 @@ class PodLife:
     def status(self, pod: Mapping[str, Any], host_address: str, address: str, now_ns: int) -> dict[str, Any]:
         """Return the status of the pod as it is now."""
         report = status_of(pod, self.init, self.main, self.phase, format_time(now_ns))
+        report |= ephemeral_statuses(pod, format_time(now_ns), is_over=self.is_over)
         report |= {"hostIP": host_address, "hostIPs": [{"ip": host_address}], "startTime": format_time(self.started_ns)}
         if address:
             report |= {"podIP": address, "podIPs": [{"ip": address}]}

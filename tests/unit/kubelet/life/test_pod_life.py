@@ -451,3 +451,22 @@ def test_another_image_restarts_the_container(keys: dict[str, str]) -> None:
     status = containers(lab, "p")[0]
     assert (status["image"], status["restartCount"], "running" in status["state"]) == ("i:2", 1, True)
     assert ("Killing", "Container c definition changed, will be restarted", 1) in lab.told("p")
+
+
+@pytest.mark.parametrize("keys", [{}, life(run_time="1h")], ids=["at-once", "by-steps"])
+def test_container_that_is_added_for_debugging_runs_until_its_pod_ends(keys: dict[str, str]) -> None:
+    """`kubectl debug` waits for it."""
+    lab = Lab()
+    lab.pod("p", annotations=keys, spec={"activeDeadlineSeconds": 60})
+    lab.run(1)
+    added = {"name": "debugger", "image": "busybox", "targetContainerName": "c"}
+    pod = lab.get("pods", "p")
+    body = {**pod, "spec": {**pod["spec"], "ephemeralContainers": [added]}}
+    lab.registry.update("pods", "p", lab.registry.decode("pods", body), "default", subresource="ephemeralcontainers")
+    lab.run(1)
+
+    [container] = containers(lab, "p", "ephemeralContainerStatuses")
+    assert (container["name"], container["image"]) == ("debugger", "busybox")
+    assert "running" in container["state"]
+    lab.run(60)
+    assert list(containers(lab, "p", "ephemeralContainerStatuses")[0]["state"]) == ["terminated"]
