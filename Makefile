@@ -152,9 +152,10 @@ transcripts: $(TEST_ENV) ## Replay recorded API transcripts (CORPUS=dir [FAMILY=
 	@test -n "$(CORPUS)" || { echo 'usage: make transcripts CORPUS=dir [FAMILY="http-crud kubectl-get"]' >&2; exit 2; }
 	$(PY) -m tests.parity.transcripts --replayer "$(REPLAYER)" --corpus "$(CORPUS)" $(foreach family,$(FAMILY),--family $(family))
 
-bench: $(VENV)/.installed ## Measure speed (WORKLOADS="…" MODE=batch|live REPEAT=5 MIN_PODS_PER_S=500)
+bench: $(VENV)/.installed ## Measure speed: all, or WORKLOADS="…" (MODE=batch|live REPEAT=5 MIN_PODS_PER_S=500)
 	@mkdir -p bench
 	$(BENCH) --output bench/runs.jsonl $(ARGS)
+	$(if $(strip $(WORKLOADS)),,$(PY) -m bench.life)
 
 bench-life: $(VENV)/.installed ## Measure a living cluster: nodes, a big rollout, idleness, a day (ARGS="--scale 10 day")
 	$(PY) -m bench.life $(ARGS)

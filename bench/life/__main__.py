@@ -8,7 +8,7 @@ import sys
 
 import uvloop
 
-from bench.life.loads import LOADS, Figures
+from bench.life.loads import GOALS, LOADS, Figures
 from schedlab import __version__
 
 
@@ -24,6 +24,8 @@ def main() -> int:
         return 2
     for name in options.loads or LOADS:
         figures: Figures = uvloop.run(LOADS[name](options.scale))
+        if options.scale == 1:
+            figures["goal"] = GOALS[name]
         sys.stdout.write(json.dumps({"load": name, "version": __version__, **figures}) + "\n")
         sys.stdout.flush()
     return 0
