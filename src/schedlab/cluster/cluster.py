@@ -323,7 +323,15 @@ class Cluster(API):
         resources = tuple(self.registry.resources)
         features = self.settings.feature_gates
         context = ControllerContext(
-            self.informers, self.clock, random, features, resources, root_ca, self.kubelet.runs, self.metrics
+            self.informers,
+            self.clock,
+            random,
+            features,
+            resources,
+            root_ca,
+            self.kubelet.runs,
+            self.metrics,
+            self.stages.holds,
         )
         controller_manager = self.client("kube-controller-manager")
         for name, make in CONTROLLERS.items():

@@ -41,8 +41,8 @@ class SyncError(Exception):
     """A sync that cannot go on and should be tried again later."""
 
 
-def _never(_node: str) -> bool:
-    """Say that the kubelet of a node has to renew its lease."""
+def _never(_asked: object) -> bool:
+    """Say that the kubelet of a node has to renew its lease, and that nobody else is in charge of an object."""
     return False
 
 
@@ -51,7 +51,8 @@ class ControllerContext:
     """What every controller is made with.
 
     resources: the served types. root_ca: the PEM text of the API's CA. is_beating: whether the kubelet of a node lives
-    without telling of it by its lease. metrics: who knows what pods use, if anybody does.
+    without telling of it by its lease. metrics: who knows what pods use, if anybody does. is_staged: whether a Stage of the
+    user is in charge of an object, so that simulated drivers leave it alone.
     """
 
     informers: Informers
@@ -62,6 +63,7 @@ class ControllerContext:
     root_ca: str = ""
     is_beating: Callable[[str], bool] = _never
     metrics: ResourceMetrics | None = None
+    is_staged: Callable[[StoredObject], bool] = _never
     stamps: EventStamps = field(init=False)
 
     def __post_init__(self) -> None:

@@ -1,6 +1,7 @@
 """A simulated provisioner: makes the volumes that classes of every provisioner are asked for, and deletes them.
 
     claim with the annotation of its provisioner, and with a node if its class waits for one
+      ──► a Stage matches it: left to that, for 15 seconds at a time
       ──► the node is not allowed, or nothing is left there: ProvisioningFailed, and the scheduler chooses anew
       ──► a volume of the size, reachable where the driver's topology says; what was free becomes less
 
@@ -43,9 +44,12 @@ from schedlab.controllers.persistentvolume.controller import (
     VOLUMES,
 )
 from schedlab.controllers.persistentvolume.writes import update
+from schedlab.kernel.clock import SECOND_NS
 
 _CAPACITIES: Final = "csistoragecapacities.storage.k8s.io"
 _CAPACITY: Final = "schedlab.dev/storage-capacity"
+#: How long a claim is left to a Stage that matches it, until it is looked at again.
+_STAGED_NS: Final = 15 * SECOND_NS
 
 
 def _source(provisioner: str, name: str) -> dict[str, Any]:
@@ -69,6 +73,7 @@ class SimulatedProvisioner(Controller):
         self._csi_nodes = context.lister("csinodes.storage.k8s.io")
         self._drivers = context.lister("csidrivers.storage.k8s.io")
         self._capacities = context.lister(_CAPACITIES)
+        self._is_staged = context.is_staged
         self._claims.on_change(self._on_claim)
         self._volumes.on_change(self._on_volume)
         self._capacities.on_change(self._on_capacity)
@@ -110,6 +115,9 @@ class SimulatedProvisioner(Controller):
             return
         node_name = annotations.get(SELECTED_NODE)
         if node_name is None and storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER:
+            return
+        if self._is_staged(claim):
+            self.queue.add_after(f"claim:{claim.key}", _STAGED_NS)
             return
         labels: Mapping[str, str] | None = None
         if node_name is not None:

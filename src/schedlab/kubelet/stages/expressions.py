@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _NOT_CODE: Final = re.compile(r'"(?:[^"\\]|\\.)*"|#[^\n]*')
 _FORBIDDEN: Final = re.compile(
-    r"(?<![.\w$@])(range|repeat|until|while|def|recurse|inputs?|input_line_number|debug|stderr|halt|halt_error|env|import"
-    r"|include)\b|\$ENV\b"
+    r"(?<![.\w$@])(range|repeat|until|while|combinations|def|recurse|inputs?|input_line_number|debug|stderr|halt|halt_error|env"
+    r"|import|include)\b|\$ENV\b"
 )
 _CALLS: Final = {re.compile(r"\bNow\(\)"): "__now", re.compile(r"\bRand\(\)"): "__rand"}
 

@@ -313,6 +313,39 @@ def test_stage_that_loops_is_told_of_and_slowed_down() -> None:
     assert int(lab.get("configmaps", "m")["data"]["count"]) < 65
 
 
+def test_claim_that_a_stage_matches_is_left_alone_by_the_provisioner() -> None:
+    """Those of KWOK's volumes make the volume themselves; a Stage that fails does not keep the volume away."""
+    lab = Lab()
+    lab.create("storageclasses.storage.k8s.io", "kept", provisioner="kwok.x-k8s.io/volume")
+    matches = {"matchExpressions": [{"key": ".spec.volumeName", "operator": "DoesNotExist"}]}
+    volume = """
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: 'of-{{ .metadata.name }}'}
+spec:
+  accessModes: [ReadWriteOnce]
+  capacity: {storage: 1Gi}
+  storageClassName: kept
+  hostPath: {path: /staged}
+  claimRef: {namespace: default, name: '{{ .metadata.name }}', uid: '{{ .metadata.uid }}'}
+"""
+    lab.stage("pvc-provision", "PersistentVolumeClaim", selector=matches, steps=[{"apply": {"template": volume}}])
+
+    def claim(name: str) -> Object:
+        resources = {"requests": {"storage": "1Gi"}}
+        spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "kept", "resources": resources}
+        lab.create("persistentvolumeclaims", name, spec=spec)
+        lab.run(20)
+        return lab.get("persistentvolumes", lab.get("persistentvolumeclaims", name)["spec"]["volumeName"])
+
+    assert claim("a")["spec"]["hostPath"]["path"] == "/staged"
+    assert "Failing" not in lab.conditions("pvc-provision")
+
+    lab.stage("pvc-provision", "PersistentVolumeClaim", selector=matches, steps=[{"apply": {"template": "{{ fail }}"}}])
+    assert claim("b")["spec"]["hostPath"]["path"].startswith("/var/lib/volumes/pvc-")
+    assert lab.conditions("pvc-provision")["Failing"][:2] == ("True", "StepFailed")
+
+
 def test_stage_for_a_kind_that_comes_later_is_played_then() -> None:
     lab = Lab()
     lab.registry.apply(

@@ -122,6 +122,10 @@ def test_selector_matches_as_kwok_says(selector: dict[str, Any] | None, *, expec
             "spec.selector.matchExpressions[0].key: jq: def cannot be used in a Stage",
         ),
         (
+            {"selector": {"matchExpressions": [expression("[[0, 1] | combinations(40)]", "Exists")]}},
+            "spec.selector.matchExpressions[0].key: jq: combinations cannot be used in a Stage",
+        ),
+        (
             {"selector": {"matchExpressions": [expression("$ENV.HOME", "Exists")]}},
             "spec.selector.matchExpressions[0].key: jq: $ENV cannot be used in a Stage",
         ),
