@@ -124,8 +124,9 @@ class Block:
 
     def add(self, arrays: Arrays, nodes: int) -> int:
         """Take over the arrays of an attempt among so many nodes; return its place."""
-        for values in arrays.values():
-            if values.strides and values.strides[-1]:
+        before = self._open[-1][0] if self._open else {}
+        for name, values in arrays.items():
+            if values.strides and values.strides[-1] and values is not before.get(name):
                 self._bytes += values.nbytes
         self._open.append((arrays, nodes))
         return len(self._open) - 1
@@ -362,17 +363,15 @@ def _share(head: CycleRecord, earlier: CycleRecord) -> None:
 
 
 def _reason_texts(attempts: Iterable[Arrays]) -> dict[int, tuple[str, ...]]:
-    found: dict[int, tuple[str, ...]] = {}
-    for arrays in attempts:
-        for name in _REASONS:
-            ids = arrays.get(name)
-            if ids is None or not ids.size:
-                continue
-            if not any(ids.strides):
-                ids = ids.flat[:1]
-            if ids.any():
-                found.update((int(reason), REASONS.texts(int(reason))) for reason in np.unique(ids))
-    return found
+    # Attempts that follow each other often share the array itself.
+    different = {id(ids): ids for arrays in attempts for name in _REASONS if (ids := arrays.get(name)) is not None}
+    found: set[int] = set()
+    for ids in different.values():
+        if any(ids.strides):
+            found.update(np.flatnonzero(np.bincount(ids.reshape(-1))).tolist())
+        elif ids.size:
+            found.add(int(ids.flat[0]))
+    return {reason: REASONS.texts(reason) for reason in sorted(found) if reason}
 
 
 def _restore_reasons(record: FilterRecord, texts: Mapping[int, tuple[str, ...]]) -> None:

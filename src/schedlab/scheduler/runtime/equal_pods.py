@@ -85,21 +85,22 @@ class Evaluation:
             self.is_broken = True
             return False
         self._filtered[rows] = current
-        self._every = None
         return True
 
     def _filter_row(self, state: CycleState, pod: PodInfo, table: NodeTable, row: int) -> None:
-        info, code = table.infos[row], self.code
+        info, code, reason = table.infos[row], self.code, self.reason
         same_node = table.node_generation[row] <= self._filtered[row]
         for place, plugin in self._pod_filters if same_node else enumerate(self._filters):
             status: Status | None = plugin.filter(state, pod, info)
             if status is None:
-                code[place, row] = self.reason[place, row] = 0
+                found = 0, 0
             elif status.code in _REJECTIONS:
-                code[place, row] = status.code
-                self.reason[place, row] = REASONS.id_of(status.reasons)
+                found = int(status.code), REASONS.id_of(status.reasons)
             else:
                 raise _UnusualAnswerError(plugin.name)
+            if (code[place, row], reason[place, row]) != found:
+                code[place, row], reason[place, row] = found
+                self._every = None
         self.rejected[row] = code[:, row].any()
 
     def _filter_slice(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice) -> None:
@@ -110,13 +111,14 @@ class Evaluation:
             self.code[place, rows] = found.code
             self.reason[place, rows] = found.reason
         self.rejected[rows] = self.code[:, rows].any(axis=0)
+        self._every = None
 
     def verdicts(self, place: int, rows: slice) -> NodeStatuses:
         """Return what one filter says of a slice of rows; not to be changed."""
         return NodeStatuses(self.code[place, rows], self.reason[place, rows])
 
     def every_verdict(self) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """Return what every filter says of every row, for keeping; the same arrays until a row is asked about again."""
+        """Return what every filter says of every row, for keeping; the same arrays until any of it changes."""
         if self._every is None:
             if self.rejected.any():
                 self._every = self.code.copy(), self.reason.copy()
