@@ -6,7 +6,7 @@ from schedlab.apimachinery import selectors
 from schedlab.kernel.errors import InvariantError
 from schedlab.scheduler.cache.cache import AssumeError, SchedulerCache
 from schedlab.scheduler.framework.pod_index import PodIndex, PodQuery, PodTerm
-from schedlab.scheduler.framework.preemption.placed_pods import PlacedPods
+from schedlab.scheduler.framework.preemption.potential_victims import PotentialVictims
 from schedlab.testing.builders import NodeBuilder, make_cache, make_node, make_pod
 
 
@@ -57,16 +57,17 @@ class TestPods:
     def test_renewed_pod_goes_to_the_end_of_its_node(self, *, changed: bool) -> None:
         """Whether or not a pod asks for the same as before, the order of the others is that of a swap removal."""
         cache = make_cache(node("a"), pods=[make_pod(name).node("a").req(cpu="1") for name in "pqrs"])
-        placed = PlacedPods.of(cache.table)
+        potential = PotentialVictims.of(cache.table)
+        assert len(potential.below(1, cache.table.infos[0], 0).pods) == 4
         renewed = make_pod("q").node("a").req(cpu="2" if changed else "1").phase("Running")
 
         cache.update_pod(renewed.start_time("2026-01-01T00:00:00Z").obj())
 
         assert pods_on(cache, "a") == ["p", "s", "r", "q"]
         assert cache.table.requested[0].tolist() == [5000 if changed else 4000]
-        slot = next(slot for slot, pod in enumerate(placed.pods) if pod.name == "q")
-        assert placed.pods[slot].pod.status.phase == "Running"
-        assert placed.start[slot] == 1_767_225_600_000_000_000
+        ranked = potential.below(1, cache.table.infos[0], 1_767_225_600_000_000_001)
+        assert ranked.pods[0].name == "q"
+        assert ranked.pods[0].pod.status.phase == "Running"
         check(cache)
 
     def test_pod_that_gets_labels_is_found_by_them(self) -> None:

@@ -28,20 +28,24 @@ class Merit(NamedTuple):
     latest_start_ns: int
 
 
-def merit(victims: Victims, now_ns: int) -> Merit:
-    """Return the merit of evicting these pods (at least one, the most important first)."""
+def merits(candidates: Mapping[str, Victims], now_ns: int) -> dict[str, Merit]:
+    """Return the merit of each candidate: of evicting its victims (at least one, the most important first)."""
+    return {name: _merit(victims, now_ns) for name, victims in candidates.items()}
+
+
+def _merit(victims: Victims, now_ns: int) -> Merit:
     pods = victims.pods
+    priorities = [pod.priority for pod in pods]
     return Merit(
         -victims.pdb_violations,
-        -pods[0].priority,
-        -sum(pod.priority + _PRIORITY_SHIFT for pod in pods),
+        -priorities[0],
+        -sum(priorities) - _PRIORITY_SHIFT * len(pods),
         -len(pods),
         earliest_start_ns(pods, now_ns),
     )
 
 
-def best_candidates(candidates: Mapping[str, Victims], now_ns: int) -> tuple[str, ...]:
-    """Return the nodes with the greatest merit, in the order of the candidates."""
-    merits = {name: merit(victims, now_ns) for name, victims in candidates.items()}
+def best_candidates(merits: Mapping[str, Merit]) -> tuple[str, ...]:
+    """Return the nodes with the greatest merit, in their order."""
     highest = max(merits.values(), default=None)
     return tuple(name for name, own in merits.items() if own == highest)

@@ -133,7 +133,7 @@ def collect(
     sound: dict[str, Victims] = {}
     breaking: dict[str, Victims] = {}
     statuses: dict[str, Status] = {}
-    size = max(2 * wanted, 16)
+    size = max(wanted, 16)
     for first in range(0, len(nodes), size):
         some = nodes[first : first + size]
         for node, result in zip(some, try_nodes(some), strict=True):

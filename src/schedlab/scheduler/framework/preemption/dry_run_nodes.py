@@ -20,8 +20,7 @@ import numpy as np
 from schedlab.api.rules.ports import conflicts
 from schedlab.scheduler.framework.preemption.budgets import split_by_budgets
 from schedlab.scheduler.framework.preemption.dry_run import NO_VICTIMS, Preemptor, Result, in_order, select_victims
-from schedlab.scheduler.framework.preemption.importance import most_important_first
-from schedlab.scheduler.framework.preemption.placed_pods import NOT_STARTED, PlacedPods
+from schedlab.scheduler.framework.preemption.potential_victims import PotentialVictims
 from schedlab.scheduler.framework.status import NodeStatuses, Status
 
 if TYPE_CHECKING:
@@ -38,13 +37,13 @@ _RESOURCES_MAX: Final = 32
 def dry_run_nodes(handle: Handle, preemptor: Preemptor, nodes: Sequence[NodeInfo]) -> Iterator[Result]:
     """Yield `select_victims` of each node; what is not known from trying many at once is found out when it is asked for."""
     filters = _local_filters(handle, preemptor)
-    known: dict[str, Result] = {}
+    together: dict[str, NodeInfo] = {}
+    results: Iterator[Result] = iter(())
     if filters is not None:
-        together = [node for node in nodes if not _needs_scalar(handle, preemptor.pod, filters, node)]
-        results = _Together(handle.table, filters, preemptor, together).results()
-        known = {node.name: result for node, result in zip(together, results, strict=True)}
+        together = {node.name: node for node in nodes if not _needs_scalar(handle, preemptor.pod, filters, node)}
+        results = _Together(handle.table, filters, preemptor, tuple(together.values())).results()
     for node in nodes:
-        yield known[node.name] if node.name in known else select_victims(handle, preemptor, node)
+        yield next(results) if node.name in together else select_victims(handle, preemptor, node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +95,10 @@ class _Together:
         self._breaking: NDArray[np.int64] = np.zeros(len(nodes), np.int64)
         self._failed: NDArray[np.int8] = np.zeros(len(nodes), np.int8)
 
-    def results(self) -> list[Result]:
-        """Return the result of each node."""
+    def results(self) -> Iterator[Result]:
+        """Yield the result of each node."""
         if not self._nodes:
-            return []
+            return
         self._find_victims()
         numbers = np.diff(self._first)
         view = self._table.select(self._rows)
@@ -108,46 +107,25 @@ class _Together:
         view.pod_count -= numbers
         statuses = self._without_victims(view)
         stays = self._put_back(view, (statuses.code == 0) & (numbers > 0), numbers)
-        return [self._result(at, statuses.status(at), stays) for at in range(len(self._nodes))]
+        for at in range(len(self._nodes)):
+            yield self._result(at, statuses.status(at), stays)
 
     # --- Victims ---
 
     def _find_victims(self) -> None:
-        placed = PlacedPods.of(self._table)
-        place = np.full(len(self._table), -1, np.int64)
-        place[self._rows] = np.arange(len(self._rows))
-        slots = np.flatnonzero((placed.priority < self._preemptor.pod.priority) & (place[placed.row] >= 0))
-        nodes, priorities, starts = place[placed.row[slots]], placed.priority[slots], placed.start[slots]
-        # Whoever has not started is as young as whoever starts now.
-        starts = np.where(starts == NOT_STARTED, self._preemptor.now_ns, starts)
-        order = np.lexsort((starts, -priorities, nodes))
-        slots, nodes, priorities, starts = slots[order], nodes[order], priorities[order], starts[order]
-        np.cumsum(np.bincount(nodes, minlength=len(self._nodes)), out=self._first[1:])
-        equal = (np.diff(nodes) == 0) & (np.diff(priorities) == 0) & (np.diff(starts) == 0)
-        slot_of = dict(zip((placed.pods[slot].uid for slot in slots.tolist()), slots.tolist(), strict=True))
-        for at in np.unique(nodes[1:][equal]).tolist():
-            self._sort_like_upstream(at, slots, slot_of)
-        if self._preemptor.budgets:
-            for at in range(len(self._nodes)):
-                self._put_breaking_first(at, placed, slots, slot_of)
-        self._victims = [placed.pods[slot] for slot in slots.tolist()]
-        self._requests = placed.requests[:, slots]
-
-    def _sort_like_upstream(self, at: int, slots: NDArray[np.int64], slot_of: dict[str, int]) -> None:
-        """Where pods are equally important their order follows from that of the node's pods and the algorithm."""
-        preemptor = self._preemptor
-        potential = [pod for pod in self._nodes[at].pods if pod.priority < preemptor.pod.priority]
-        ranked = most_important_first(potential, preemptor.now_ns)
-        slots[self._first[at] : self._first[at + 1]] = [slot_of[pod.uid] for pod in ranked]
-
-    def _put_breaking_first(
-        self, at: int, placed: PlacedPods, slots: NDArray[np.int64], slot_of: dict[str, int]
-    ) -> None:
-        own = slice(int(self._first[at]), int(self._first[at + 1]))
-        ranked = [placed.pods[slot] for slot in slots[own].tolist()]
-        breaking, others = split_by_budgets(ranked, self._preemptor.budgets)
-        self._breaking[at] = len(breaking)
-        slots[own] = [slot_of[pod.uid] for pod in (*breaking, *others)]
+        potential, preemptor, requests = PotentialVictims.of(self._table), self._preemptor, []
+        for at, node in enumerate(self._nodes):
+            ranked = potential.below(preemptor.pod.priority, node, preemptor.now_ns)
+            pods, asked = ranked.pods, ranked.requests
+            if preemptor.budgets:
+                breaking, others = split_by_budgets(pods, preemptor.budgets)
+                place = {pod.uid: at for at, pod in enumerate(pods)}
+                self._breaking[at], pods = len(breaking), (*breaking, *others)
+                asked = asked[:, [place[pod.uid] for pod in pods]]
+            self._victims.extend(pods)
+            self._first[at + 1] = len(self._victims)
+            requests.append(asked)
+        self._requests = np.concatenate(requests, axis=1)
 
     # --- Filters ---
 

@@ -17,11 +17,10 @@ import numpy as np
 
 from schedlab.scheduler.framework.interface import NominatingInfo, PostFilterResult, Victims, Work
 from schedlab.scheduler.framework.preemption.budgets import Budget
-from schedlab.scheduler.framework.preemption.candidates import best_candidates, merit
+from schedlab.scheduler.framework.preemption.candidates import Merit, best_candidates, merits
 from schedlab.scheduler.framework.preemption.dry_run import DryRun, Preemptor, collect
 from schedlab.scheduler.framework.preemption.dry_run_nodes import dry_run_nodes
 from schedlab.scheduler.framework.preemption.executor import DISRUPTION_TARGET, PODS, PREEMPTION_BY_SCHEDULER, Executor
-from schedlab.scheduler.framework.preemption.placed_pods import PlacedPods
 from schedlab.scheduler.framework.record import PREEMPTION_RECORD, CandidateRecord, PreemptionRecord
 from schedlab.scheduler.framework.status import Code, Status, error, unschedulable
 from schedlab.scheduler.framework.types import NodeInfo, PodInfo
@@ -41,11 +40,14 @@ Answer = tuple[PostFilterResult | None, Status | None, Work | None]
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """The note of work that waits for an extender: the candidates of the dry run and those left of them, whom to ask."""
+    """The note of work that waits for an extender: the merits of the dry run's candidates, those left of them with
+    theirs, whom to ask.
+    """
 
     preemptor: PodInfo
-    found: Mapping[str, Victims]
+    found: Mapping[str, Merit]
     candidates: Mapping[str, Victims]
+    merits: Mapping[str, Merit]
     extenders: tuple[Extender, ...]
 
 
@@ -57,8 +59,6 @@ class Evaluator:
         self._executor = executor
         self._percentage = percentage
         self._absolute = absolute
-        # From the start, when there are few pods, lest the first dry run takes long.
-        PlacedPods.of(handle.table)
 
     def preempt(self, state: CycleState, pod: PodInfo, statuses: NodeToStatus) -> Answer:
         """Find a node and victims for a pod that fits nowhere."""
@@ -69,10 +69,10 @@ class Evaluator:
         refusal = self._refusal(current, statuses)
         if refusal is not None:
             return None, refusal, None
-        run = self._dry_run(state, current, statuses)
+        run, found = self._dry_run(state, current, statuses)
         if run.candidates:
             extenders = tuple(self._handle.extenders())
-            return self._ask_extenders(state, _Asking(current, run.candidates, run.candidates, extenders))
+            return self._ask_extenders(state, _Asking(current, found, run.candidates, found, extenders))
         if errors := run.errors():
             return None, error(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"), None
         # A nomination to no node takes an older one back.
@@ -104,19 +104,20 @@ class Evaluator:
 
     # --- Dry run ---
 
-    def _dry_run(self, state: CycleState, pod: PodInfo, statuses: NodeToStatus) -> DryRun:
+    def _dry_run(self, state: CycleState, pod: PodInfo, statuses: NodeToStatus) -> tuple[DryRun, Mapping[str, Merit]]:
         handle = self._handle
         rows = statuses.rows_with(Code.UNSCHEDULABLE)
         if not len(rows):
-            return DryRun()
+            return DryRun(), {}
         offset, wanted = handle.random.below(len(rows)), self._wanted(len(rows))
         nodes = [handle.table.infos[row] for row in np.roll(rows, -offset).tolist()]
         budgets = [Budget.of(budget) for budget in handle.listers.lister(_BUDGETS).list()]
         preemptor = Preemptor(pod, state, budgets, handle.clock.now_ns())
         run = collect(nodes, wanted, lambda some: dry_run_nodes(handle, preemptor, some))
+        found = merits(run.candidates, preemptor.now_ns)
         if handle.observed:
-            state.write(PREEMPTION_RECORD, _record(run, nodes, wanted, preemptor.now_ns))
-        return run
+            state.write(PREEMPTION_RECORD, _record(run, nodes, wanted, found))
+        return run, found
 
     def _wanted(self, nodes: int) -> int:
         """Return how many candidates will do."""
@@ -145,32 +146,30 @@ class Evaluator:
         if empty and not extender.ignorable:
             return None, error(f'expected at least one victim pod on node "{empty[0]}"'), None
         candidates = {name: victims for name, victims in found.items() if victims.pods}
-        return self._ask_extenders(state, replace(asking, candidates=candidates, extenders=left))
+        rated = merits(candidates, self._handle.clock.now_ns())
+        return self._ask_extenders(state, replace(asking, candidates=candidates, merits=rated, extenders=left))
 
     # --- Choice ---
 
     def _choose(self, state: CycleState, asking: _Asking) -> Answer:
         if not asking.candidates:
             return None, _NO_CANDIDATE, None
-        now = self._handle.clock.now_ns()
-        node = best_candidates(asking.candidates, now)[0]
+        node = best_candidates(asking.merits)[0]
         victims = asking.candidates[node].pods
         record: PreemptionRecord | None = state.find(PREEMPTION_RECORD)
         if record is not None:
             record.victims = tuple(pod.key for pod in self._executor.to_delete(victims))
-            best = best_candidates(asking.found, now)
+            best = best_candidates(asking.found)
             # If it is not among the best, extenders have objected to those.
             record.best = best if node in best else ()
         work = self._executor.start(asking.preemptor, node, victims)
         return PostFilterResult(NominatingInfo(node)), None, work
 
 
-def _record(run: DryRun, nodes: Sequence[NodeInfo], wanted: int, now_ns: int) -> PreemptionRecord:
+def _record(run: DryRun, nodes: Sequence[NodeInfo], wanted: int, found: Mapping[str, Merit]) -> PreemptionRecord:
     """Return what an observer wants to know; the order of nodes when not all had to be tried."""
     candidates = [
-        CandidateRecord(
-            name, tuple(pod.key for pod in victims.pods), victims.pdb_violations, tuple(merit(victims, now_ns))
-        )
+        CandidateRecord(name, tuple(pod.key for pod in victims.pods), victims.pdb_violations, tuple(found[name]))
         for name, victims in run.candidates.items()
     ]
     order = tuple(node.name for node in nodes) if len(nodes) > wanted else ()

@@ -5,15 +5,18 @@ Mirrors: MoreImportantPod, GetPodStartTime and GetEarliestPodStartTime of pkg/sc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from schedlab.apimachinery.time import parse_time
 from schedlab.scheduler.framework.preemption.go_sort import go_sorted
 
 if TYPE_CHECKING:
     from schedlab.scheduler.framework.types import PodInfo
+
+#: Priority, and start in ns or None.
+_Rank: TypeAlias = "tuple[int, int | None]"
 
 _parse = lru_cache(maxsize=65536)(parse_time)
 
@@ -29,21 +32,39 @@ def more_important(pod: PodInfo, other: PodInfo, now_ns: int) -> bool:
 
     Upstream reads its clock for each pod that has not started, so of two such pods the one asked about first is older.
     """
-    if pod.priority != other.priority:
-        return pod.priority > other.priority
-    start, other_start = start_ns(pod), start_ns(other)
+    return _ranks_before(_rank(pod), _rank(other), now_ns)
+
+
+def most_important_first(pods: Sequence[PodInfo], now_ns: int) -> list[PodInfo]:
+    """Sort pods as upstream does, equal ones included."""
+    return [pods[place] for place in _order(tuple([_rank(pod) for pod in pods]), now_ns)]
+
+
+def _rank(pod: PodInfo) -> _Rank:
+    return pod.priority, start_ns(pod)
+
+
+def _ranks_before(one: _Rank, other: _Rank, now_ns: int) -> bool:
+    if one[0] != other[0]:
+        return one[0] > other[0]
+    start, other_start = one[1], other[1]
     if other_start is None:
         return start is None or start <= now_ns
     return (now_ns if start is None else start) < other_start
 
 
-def most_important_first(pods: Iterable[PodInfo], now_ns: int) -> list[PodInfo]:
-    """Sort pods as upstream does, equal ones included."""
-    return go_sorted(pods, lambda pod, other: more_important(pod, other, now_ns))
+@lru_cache(maxsize=1024)
+def _order(ranks: tuple[_Rank, ...], now_ns: int) -> tuple[int, ...]:
+    """Return the places in order. Nodes are often filled alike, and all that is compared are ranks."""
+    keys = [(-priority, now_ns if start is None else start) for priority, start in ranks]
+    if len(set(keys)) == len(keys):
+        return tuple(sorted(range(len(keys)), key=keys.__getitem__))
+    # Of equals the algorithm decides.
+    return tuple(go_sorted(range(len(ranks)), lambda i, j: _ranks_before(ranks[i], ranks[j], now_ns)))
 
 
 def earliest_start_ns(pods: Sequence[PodInfo], now_ns: int) -> int:
     """Return the earliest start of those of the pods (at least one) with the highest priority."""
-    highest = max(pod.priority for pod in pods)
-    starts = (start_ns(pod) for pod in pods if pod.priority == highest)
-    return min(now_ns if start is None else start for start in starts)
+    highest = max([pod.priority for pod in pods])
+    starts = [start_ns(pod) for pod in pods if pod.priority == highest]
+    return min([now_ns if start is None else start for start in starts])

@@ -3,7 +3,7 @@
 import pytest
 
 from schedlab.scheduler.framework.interface import Victims
-from schedlab.scheduler.framework.preemption.candidates import best_candidates
+from schedlab.scheduler.framework.preemption.candidates import best_candidates, merits
 from schedlab.scheduler.framework.types import PodInfo
 from tests.unit.scheduler.plugins.little_cluster import make_pod
 
@@ -47,4 +47,4 @@ def victims(*pods: PodInfo, violations: int = 0) -> Victims:
     ],
 )
 def test_best(candidates: dict[str, Victims], best: list[str]) -> None:
-    assert list(best_candidates(candidates, NOW)) == best
+    assert list(best_candidates(merits(candidates, NOW))) == best
