@@ -11,8 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from schedlab.scenario.experiment import run_scenario
-from schedlab.scenario.file import read_scenario
+from schedlab.scenario.opening import open_runs
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "scenarios"
 DIGESTS = EXAMPLES / "digests.json"
@@ -27,7 +26,8 @@ def digests() -> dict[str, str]:
     """The digest of every example; assertions that do not hold are a failure."""
     found = {}
     for file in examples():
-        run = run_scenario(read_scenario(file))
+        [opened] = open_runs(file)
+        run = opened.run()
         assert not run.failed, f"{file.name}: {run.failed}"
         assert not run.problems, f"{file.name}: {run.problems}"
         found[file.name] = run.digest

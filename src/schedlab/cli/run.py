@@ -12,10 +12,11 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from schedlab.cli.output_file import write_file
 from schedlab.cli.run_files import write_run
 from schedlab.cli.run_text import run_text
-from schedlab.scenario.experiment import Experiment
-from schedlab.scenario.file import read_scenario
+from schedlab.scenario.kep140 import SteppedExperiment
+from schedlab.scenario.opening import open_runs
 
 
 def run(
@@ -23,6 +24,9 @@ def run(
     *,
     seed: Annotated[int | None, Parameter(help="Seed in place of the scenario's own.")] = None,
     output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"], help="Form of the answer.")] = "text",
+    workload: Annotated[
+        str, Parameter(help="Of a scheduler_perf file: TestCase or TestCase/Workload; all test cases if not given.")
+    ] = "",
     directory: Annotated[
         Path | None,
         Parameter(
@@ -39,22 +43,29 @@ def run(
     Parameters
     ----------
     file
-        The scenario; docs/reference/scenarios.md has the format.
+        A scenario, a Scenario of KEP-140, or a file of scheduler_perf; docs/reference/scenarios.md has the formats.
     """
-    plan = read_scenario(file)
-    for warning in plan.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
-    started = time.perf_counter()
-    with_interrupts = interrupted_by_user()
-    result = Experiment(plan, seed=seed, interrupted=with_interrupts).run()
-    if directory is not None:
-        write_run(result, directory, tables)
-    print(json.dumps(result.summary(), indent=2) if output == "json" else run_text(result, str(file)))
-    print(f"ran in {time.perf_counter() - started:.1f}s", file=sys.stderr)
-    if result.ended == "interrupted":
-        print("interrupted: what is told is what had happened until then", file=sys.stderr)
-        return 130
-    return 1 if result.failed else 0
+    runs = open_runs(file, seed=seed, workload=workload, interrupted=interrupted_by_user())
+    code = 0
+    for number, one in enumerate(runs):
+        for warning in one.warnings:
+            print(f"warning: {warning}", file=sys.stderr)
+        started = time.perf_counter()
+        result = one.run()
+        if directory is not None:
+            folder = directory / result.scenario if len(runs) > 1 else directory
+            write_run(result, folder, tables)
+            if isinstance(one, SteppedExperiment):
+                write_file(folder / "status.json", [json.dumps(one.status(result), indent=2), "\n"], "--directory")
+        print(json.dumps(result.summary(), indent=2) if output == "json" else run_text(result, str(file)))
+        if output == "text" and number < len(runs) - 1:
+            print()
+        print(f"ran in {time.perf_counter() - started:.1f}s", file=sys.stderr)
+        if result.ended == "interrupted":
+            print("interrupted: what is told is what had happened until then", file=sys.stderr)
+            return 130
+        code = max(code, int(bool(result.failed)))
+    return code
 
 
 def interrupted_by_user() -> Callable[[], bool]:

@@ -18,6 +18,7 @@ from schedlab.scenario.plan import Deed, NodeSet
 from schedlab.whatif.changes import Change, Made, drain, make
 
 if TYPE_CHECKING:
+    from schedlab.api.object import StoredObject
     from schedlab.cluster.cluster import Cluster
 
 _FAILED: Final = "kubelet.schedlab.dev/failed-since"
@@ -68,8 +69,8 @@ class Doer:
             case "stop":
                 self.loads[deed.what].stop()
 
-    def create(self, manifest: Mapping[str, Any]) -> None:
-        """Create an object as a user writes it; raises StatusError."""
+    def create(self, manifest: Mapping[str, Any]) -> StoredObject:
+        """Create an object as a user writes it; raises StatusError, SchedlabError."""
         key = manifest["apiVersion"], manifest["kind"]
         registry = self.cluster.registry
         resource = self._resources.get(key)
@@ -81,14 +82,14 @@ class Doer:
         namespace = ""
         if registry.resource(resource).namespaced:
             namespace = manifest["metadata"].get("namespace") or "default"
-        registry.create_written(resource, manifest, namespace, _OPTIONS)
+        return registry.create_written(resource, manifest, namespace, _OPTIONS)
 
     def create_all(self, manifests: Sequence[Mapping[str, Any]], place: str) -> None:
         """Create objects that `place` asks for."""
         for manifest in manifests:
             self._try(place, partial(self.create, manifest))
 
-    def _try(self, place: str, act: Callable[[], None]) -> None:
+    def _try(self, place: str, act: Callable[[], object]) -> None:
         try:
             act()
         except (StatusError, SchedlabError) as error:

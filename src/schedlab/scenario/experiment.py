@@ -9,49 +9,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from schedlab import __version__
-from schedlab.apimachinery.time import format_duration
 from schedlab.cluster.cluster import Cluster
 from schedlab.cluster.driver import BatchDriver
-from schedlab.kernel.clock import SECOND_NS, VirtualClock
+from schedlab.kernel.clock import VirtualClock
 from schedlab.kernel.errors import SchedlabError
 from schedlab.kernel.randomness import SeededRandom
 from schedlab.mirror.snapshot import load
-from schedlab.scenario.digest import DecisionDigest
 from schedlab.scenario.doing import Doer
-from schedlab.scenario.fates import Fates
 from schedlab.scenario.judging import Verdict, judge_metric, judge_pods
 from schedlab.scenario.loading import RunningLoad
+from schedlab.scenario.observing import Observation
 from schedlab.scenario.plan import Check, Plan
-from schedlab.scenario.results import ZERO_TIME, Ending, Run, measure, uniform
-from schedlab.scenario.sampling import Sampler
-
-if TYPE_CHECKING:
-    from schedlab.cluster.service_time import ServiceTime
+from schedlab.scenario.results import Ending, Run
 
 #: Timers of a scenario come after those of the cluster at the same time.
 _DEEDS, _CHECKS = 10, 2000
 
 
-def _never() -> bool:
+def never() -> bool:
+    """Nobody interrupts."""
     return False
 
 
 class Experiment:
     """One run; `cluster` can be asked before and after it. `interrupted()` is asked often, and ends the run."""
 
-    def __init__(self, plan: Plan, *, seed: int | None = None, interrupted: Callable[[], bool] = _never) -> None:
+    def __init__(self, plan: Plan, *, seed: int | None = None, interrupted: Callable[[], bool] = never) -> None:
         """Make the cluster, and bring in what it begins with; raises SchedlabError for what the API refuses."""
         self.plan = plan
+        self.warnings = plan.warnings
         self.seed = plan.scenario.seed if seed is None else seed
         self._interrupted = interrupted
         random = SeededRandom(self.seed)
         self.clock = VirtualClock()
         self.cluster = Cluster(self.clock, random.split("cluster"), plan.settings)
         self._driver = BatchDriver(self.cluster.engine, self.clock)
-        self.digest = DecisionDigest()
         self._verdicts: dict[int, Verdict] = {}
         self._loads = {
             one.name: RunningLoad(
@@ -59,10 +53,10 @@ class Experiment:
             )
             for one in plan.loads
         }
-        self.begin_ns = self.clock.now_ns()
+        self.observation = Observation(self.cluster, plan.every_ns, plan.prices)
+        self.begin_ns = self.observation.begin_ns
+        self.fates = self.observation.fates
         self._doer = Doer(self.cluster, self._loads, self.begin_ns)
-        self.fates = Fates(self.clock)
-        self.sampler = Sampler(self.cluster, self.fates, plan.every_ns, plan.prices)
         self._deeds_left = len(plan.deeds)
         self._prepare()
 
@@ -71,13 +65,8 @@ class Experiment:
 
     def _prepare(self) -> None:
         cluster, plan = self.cluster, self.plan
-        cluster.observers.add(self.fates)
-        cluster.observers.add(self.digest)
         cluster.start()
-        cluster.informers.on_change("nodes", self.sampler.node_changed)
-        # The sampler hears first: what a fate's change leads to is a sample of the new state.
-        cluster.informers.on_change("pods", self.sampler.pod_changed)
-        cluster.informers.on_change("pods", self.fates.pod_changed)
+        self.observation.attach()
         if plan.snapshot is not None:
             self._doer.problems += load(cluster.registry, plan.snapshot).problems
         self._doer.create_all(plan.objects, "cluster")
@@ -99,7 +88,7 @@ class Experiment:
         for index, check in enumerate(plan.checks):
             if check.at_ns is not None:
                 clock.at(self.begin_ns + check.at_ns, partial(self._judge_now, index, check), _CHECKS)
-        self.sampler.sample()
+        self.observation.sampler.sample()
         ended = self._drive(self.begin_ns + plan.stop_ns)
         return self._result(ended)
 
@@ -155,45 +144,11 @@ class Experiment:
             nodes = {node.metadata.name: node for node in self.cluster.informers.lister("nodes").list()}
             pods = self.cluster.informers.lister("pods").list()
             return judge_pods(check, pods, nodes, lambda uid: self.fates.all[uid].message)
-        self.sampler.sample()
-        metrics = measure(self.fates, self.sampler.series, self._duration_s())
-        return judge_metric(check, metrics.get(check.assertion.metric))
-
-    def _duration_s(self) -> float:
-        return (self.clock.now_ns() - self.begin_ns) / SECOND_NS
+        return judge_metric(check, self.observation.metrics().get(check.assertion.metric))
 
     def _result(self, ended: Ending) -> Run:
-        plan = self.plan
-        self.sampler.sample()
-        for index, check in enumerate(plan.checks):
+        for index, check in enumerate(self.plan.checks):
             if index not in self._verdicts:
                 self._judge_now(index, check)
-        return Run(
-            plan.name,
-            self.seed,
-            __version__,
-            self.cluster.settings.scheduler_config_location or "default",
-            service_time_text(plan.settings.service_time),
-            ended,
-            self.digest.finish(self.cluster),
-            measure(self.fates, self.sampler.series, self._duration_s()),
-            [self._verdicts[index] for index in range(len(plan.checks))],
-            self._doer.problems,
-            uniform(self.sampler.series),
-            self.sampler.pending,
-            [fate.row() for fate in self.fates.all.values()],
-        )
-
-
-def service_time_text(time: ServiceTime) -> str:
-    """Say how long the scheduler takes."""
-    if not any(time):
-        return ZERO_TIME
-    parts = [f"{format_duration(time.cycle_ns)} per cycle"] if time.cycle_ns else []
-    parts += [f"{format_duration(time.node_ns)} per node that it looks at"] if time.node_ns else []
-    return ", ".join(parts)
-
-
-def run_scenario(plan: Plan, *, seed: int | None = None) -> Run:
-    """Run a scenario once."""
-    return Experiment(plan, seed=seed).run()
+        verdicts = [self._verdicts[index] for index in range(len(self.plan.checks))]
+        return self.observation.result(self.plan.name, self.seed, ended, verdicts, self._doer.problems)

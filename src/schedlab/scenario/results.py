@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -102,6 +102,3 @@ def _over_time(series: Sequence[Mapping[str, Any]], duration_s: float) -> dict[s
         found[f"{base}_mean{dot}{resource}"] = mean
         found[f"{base}_max{dot}{resource}"] = float(values[known].max())
     return found
-
-
-ZERO_TIME: Final = "zero: waits are those of a scheduler that takes no time"

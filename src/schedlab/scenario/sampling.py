@@ -105,6 +105,7 @@ class Sampler:
     def sample(self) -> None:
         """Look at the cluster now."""
         fates = self._fates
+        fates.settled()
         self._cache.refresh()
         table = self._cache.table
         time_s = (self._clock.now_ns() - self._start_ns) / SECOND_NS

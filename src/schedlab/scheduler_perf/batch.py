@@ -45,9 +45,17 @@ class _Periodic:
 class BatchTarget:
     """See target.Target."""
 
-    def __init__(self, settings: ClusterSettings, *, profile: bool = False) -> None:
+    def __init__(
+        self,
+        settings: ClusterSettings,
+        *,
+        profile: bool = False,
+        seed: int = 1,
+        watch: Callable[[Cluster], None] | None = None,
+    ) -> None:
+        """`watch` is told of the cluster when it has started and nothing has happened in it."""
         self._clock = VirtualClock()
-        self._cluster = Cluster(self._clock, SeededRandom(1), settings)
+        self._cluster = Cluster(self._clock, SeededRandom(seed), settings)
         self._driver = BatchDriver(self._cluster.engine, self._clock)
         self._registry = self._cluster.registry
         self._resources: dict[tuple[str, str], str] = {}
@@ -58,6 +66,8 @@ class BatchTarget:
         self._bound: list[float] = []
         self._cycles = CycleTimes(self._cluster.scheduler)
         self._cluster.start()
+        if watch is not None:
+            watch(self._cluster)
         self._driver.settle()
         self._cluster.informers.on_change(PODS, self._pod_changed)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from schedlab.apimachinery.features import FeatureGates
-from schedlab.cluster.cluster import ClusterSettings
+from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.decisions.annotations import AnnotationMode
 from schedlab.kernel.errors import SchedlabError
 from schedlab.registry.admission.plugins import DEFAULT_NAMES
@@ -38,7 +38,7 @@ class RunOptions:
     """How a workload is run.
 
     whole: with kubelets, controllers and all admission, as `schedlab up` has them. profile: tell where the time goes;
-    the figures suffer. params: in place of the workload's own.
+    the figures suffer. params: in place of the workload's own. seed and watch: of a batch run (`batch.BatchTarget`).
     """
 
     mode: Mode = "batch"
@@ -47,6 +47,8 @@ class RunOptions:
     whole: bool = False
     profile: bool = False
     params: tuple[tuple[str, Any], ...] = ()
+    seed: int = 1
+    watch: Callable[[Cluster], None] | None = None
 
 
 def run(path: Path, case: TestCase, workload: Workload, options: RunOptions) -> list[Figures]:
@@ -57,7 +59,11 @@ def run(path: Path, case: TestCase, workload: Workload, options: RunOptions) -> 
     runner = _Runner(path, case, params, location)
     steps = [runner.plan(operation) for operation in case.workload_template]
     params.refuse_unused()
-    target: Target = BatchTarget(settings, profile=options.profile) if options.mode == "batch" else LiveTarget(settings)
+    target: Target
+    if options.mode == "batch":
+        target = BatchTarget(settings, profile=options.profile, seed=options.seed, watch=options.watch)
+    else:
+        target = LiveTarget(settings)
     try:
         started = time.perf_counter()
         for step in steps:
