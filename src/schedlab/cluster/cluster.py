@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from schedlab.api.object import WatchEvent
+from schedlab.api.object import StoredObject, WatchEvent
 from schedlab.apiserver.authorization import Authorizer
 from schedlab.client.effects import Part
 from schedlab.client.informers import Informers, Unheard
@@ -24,6 +24,7 @@ from schedlab.client.node_servers import LogSource
 from schedlab.cluster.api import API, APISettings
 from schedlab.cluster.driver import Caller
 from schedlab.cluster.past import fork_store
+from schedlab.cluster.scheduler_instance import SchedulerInstance
 from schedlab.cluster.scheduler_pods.program import Surroundings as ProgramSurroundings
 from schedlab.cluster.scheduler_pods.programs import SchedulerLogs, SchedulerPrograms
 from schedlab.cluster.schedulers import Surroundings, make_scheduler
@@ -41,6 +42,7 @@ from schedlab.decisions.explainer import Explainer
 from schedlab.decisions.log import DEFAULT_BYTES_MAX, DecisionLog
 from schedlab.decisions.observers import Observers
 from schedlab.decisions.projector import AnnotationProjector
+from schedlab.decisions.schedulers import OWN, KnownScheduler, Outsiders
 from schedlab.decisions.spans import SpanLog, as_json
 from schedlab.kernel.clock import SECOND_NS, Clock
 from schedlab.kernel.randomness import RandomSource
@@ -49,7 +51,7 @@ from schedlab.kubelet.kubelet import Kubelet
 from schedlab.kubelet.logs import SimulatedLogs
 from schedlab.kubelet.node_server import NodeServers
 from schedlab.kubelet.stages.controller import StageController, finder
-from schedlab.registry import Overlay
+from schedlab.registry import Overlay, WriteOptions
 from schedlab.scheduler.cache.journal import CacheJournal
 from schedlab.scheduler.config import dump
 from schedlab.scheduler.extender import HTTPExtender
@@ -136,6 +138,8 @@ class Cluster(API):
         self._wake: Callable[[], None] | None = None
         self.log = self._new_log(settings, archive)
         self.spans = SpanLog(clock)
+        self.outsiders = Outsiders(clock)
+        self._programs: SchedulerPrograms | None = None
         #: Who hears of the scheduler's decisions; nobody traces what forks do.
         self.observers = Observers(self.log) if original is not None else Observers(self.spans, self.log)
         self.warnings: Sequence[str] = ()
@@ -144,9 +148,11 @@ class Cluster(API):
         self._is_told = original is not None and revision is None
         self.scheduler = self._new_scheduler(settings, random.split("scheduler"), original if self._is_told else None)
         self.explainer = Explainer(self.log, self.scheduler)
+        self.explainer.known = self.schedulers
+        self.explainer.others = lambda: [one.desk for one in self.instances() if one.desk is not None]
         self._make_nodes(random)
         if original is None:
-            self.registry.on_write(self.spans.written)
+            self.registry.on_write(self._written)
             self.informers.on_change("pods", self.spans.pod_changed)
         self._add_parts(random.split("controllers"), root_ca)
 
@@ -251,11 +257,25 @@ class Cluster(API):
             features=self.settings.feature_gates,
             authorizer=authorizer,
             decisions=self.log,
+            spans=self.spans,
         )
-        programs = SchedulerPrograms(around)
-        self.kubelet.attach(programs=programs)
-        self.explainer.others = programs.scheduler_names
-        self.logs = SchedulerLogs(programs, self.logs)
+        self._programs = SchedulerPrograms(around)
+        self.kubelet.attach(programs=self._programs)
+        self.logs = SchedulerLogs(self._programs, self.logs)
+
+    def instances(self) -> Sequence[SchedulerInstance]:
+        """Return the schedulers that run in pods now."""
+        return () if self._programs is None else self._programs.instances()
+
+    def schedulers(self) -> Sequence[KnownScheduler]:
+        """Return all schedulers that are known: its own, those of pods, clients that act like one."""
+        own = KnownScheduler(tuple(self.scheduler.profiles), OWN, "scheduling")
+        in_pods = () if self._programs is None else self._programs.known()
+        return (*([own] if self.settings.schedules else []), *in_pods, *self.outsiders.known())
+
+    def _written(self, obj: StoredObject, verb: str, subresource: str, options: WriteOptions) -> None:
+        self.spans.written(obj, verb, subresource, options)
+        self.outsiders.written(obj, verb, subresource, options)
 
     @contextmanager
     def without_controllers(self) -> Iterator[None]:

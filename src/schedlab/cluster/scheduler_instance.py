@@ -26,15 +26,20 @@ from schedlab.cluster.driver import Engine
 from schedlab.cluster.gate import Gate
 from schedlab.cluster.schedulers import Surroundings, configuration_of, make_scheduler
 from schedlab.decisions.explainer import Explainer
-from schedlab.decisions.log import DecisionLog
+from schedlab.decisions.journal import TableJournal
+from schedlab.decisions.log import DecisionLog, Recorder
+from schedlab.decisions.moments import JournalMoments
 from schedlab.decisions.observers import Observers
 from schedlab.decisions.scheduler_log import SchedulerLog
+from schedlab.decisions.schedulers import Desk, KnownScheduler
 from schedlab.kernel.clock import Clock
 from schedlab.kernel.randomness import RandomSource
 from schedlab.scheduler.config import KubeSchedulerConfiguration
 from schedlab.scheduler.framework.hooks import HooksFactory
 from schedlab.scheduler.framework.interface import PluginEntry
+from schedlab.scheduler.framework.record import Observer
 from schedlab.scheduler.metrics import SchedulerMetrics
+from schedlab.scheduler.scheduler import Scheduler
 
 #: What plugins look up that wakes nobody: there before the first pod is tried, as upstream's informers are.
 LOOKED_UP: Final = (
@@ -95,10 +100,24 @@ class Process:
     ended: Callable[[int], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Where the attempts of an instance are recorded, under which name, and who else hears of them."""
+
+    log: DecisionLog
+    by: str
+    also: tuple[Observer, ...] = ()
+
+    def begin(self, scheduler: Scheduler, recorder: DecisionLog | Recorder) -> Desk:
+        """Begin a journal of the scheduler's node table, which tells moments apart."""
+        recorder.journal = TableJournal.of(scheduler.cache.table)
+        return Desk(self.by, scheduler, JournalMoments(scheduler, recorder.journal))
+
+
 class SchedulerInstance:
     """A scheduler on an engine; raises ConfigError, SchedlabError for a configuration that cannot be used.
 
-    decisions: where its attempts are recorded; without one it has a log of its own, and an explainer of that.
+    Without a recording it has a log of its own, and an explainer of that.
     `warnings` are lines that the user should see.
     """
 
@@ -108,11 +127,13 @@ class SchedulerInstance:
         client: MirroringClient,
         engine: Engine,
         process: Process,
-        decisions: DecisionLog | None = None,
+        recording: Recording | None = None,
     ) -> None:
         self._client, self._engine, self._process = client, engine, process
         self.lines = SchedulerLog(process.clock, process.write, verbosity=settings.verbosity, pid=process.pid)
-        self.decisions = DecisionLog() if decisions is None else decisions
+        self.settings = settings
+        self.decisions = DecisionLog() if recording is None else recording.log
+        recorder = self.decisions if recording is None else recording.log.recorder(recording.by)
         self.metrics = SchedulerMetrics(settings.feature_gates) if settings.counts else None
         self.informers = Informers(client)
         #: Whether it schedules: everything is known and it leads, if there is an election.
@@ -125,13 +146,15 @@ class SchedulerInstance:
             clock=process.clock,
             random=process.random.split("scheduler"),
             listers=self.informers,
-            observer=Observers(self.lines, self.decisions),
+            observer=Observers(self.lines, *(() if recording is None else recording.also), recorder),
             metrics=self.metrics,
         )
         self.scheduler, self.warnings = make_scheduler(
             settings, around, settings.scheduler_config, settings.scheduler_config_location
         )
-        self.explainer = Explainer(self.decisions, self.scheduler) if decisions is None else None
+        #: Explains its attempts, if it has a log of its own; else whoever has the log does, at this desk.
+        self.explainer = Explainer(self.decisions, self.scheduler) if recording is None else None
+        self.desk = None if recording is None else recording.begin(self.scheduler, recorder)
         self.elector = self._new_elector(self.scheduler.config)
         self._gate = Gate(self.scheduler, lambda: self.is_active)
         engine.add(self._gate, client)
@@ -217,6 +240,15 @@ class SchedulerInstance:
     def _activate(self) -> None:
         self.is_active = True
         self.scheduler.start()
+
+    def known(self, where: str) -> KnownScheduler:
+        """Tell what it works for and how it is."""
+        names = tuple(self.scheduler.profiles)
+        if not self.is_synced:
+            return KnownScheduler(names, where, "waiting", f"it may not list {', '.join(self._client.lacking())}")
+        if self.is_active:
+            return KnownScheduler(names, where, "scheduling")
+        return KnownScheduler(names, where, "standby", f"waits for the lease {self._lock()}")
 
     # --- What its log tells ---
 

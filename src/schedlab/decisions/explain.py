@@ -63,6 +63,7 @@ def explain(story: PodStory, question: PodQuestion = _EVERYTHING, moments: Momen
         "time": format_micro_time(cycle.started_ns),
         "revision": cycle.revision,
         "scheduler": cycle.profile,
+        "by": attempt.by,
         "result": cycle.result,
         "answer": answer(cycle, attempt.binding, every),
         "message": cycle.failure_message,

@@ -1,6 +1,8 @@
 """Answers questions about pods from everything there is: the log, the state of the moment, the queue, the API.
 
-One Explainer serves the REST API, the command line behind it, and Python programs (`Cluster.explainer`).
+One Explainer serves the REST API, the command line behind it, and Python programs (`Cluster.explainer`). Attempts of
+several schedulers may be in the log; each is explained with the plugins, the node table and the queue of the scheduler
+that has made it.
 """
 
 from __future__ import annotations
@@ -11,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 from schedlab.decisions.explain import PodQuestion, explain
 from schedlab.decisions.fate import fate
 from schedlab.decisions.journal import TableJournal
-from schedlab.decisions.moments import JournalMoments
+from schedlab.decisions.log import PodStory
+from schedlab.decisions.moments import JournalMoments, Moment
+from schedlab.decisions.schedulers import OWN, Desk, KnownScheduler, rival_warning, rivals
 from schedlab.decisions.untried import why_untried
 from schedlab.decisions.waiting import flush_warning, moves, waiting
 
 if TYPE_CHECKING:
-    from schedlab.decisions.log import DecisionLog
+    from schedlab.decisions.log import Attempt, DecisionLog
+    from schedlab.scheduler.framework.record import CycleRecord
     from schedlab.scheduler.scheduler import Scheduler
 
 
@@ -26,15 +31,19 @@ class Explainer:
     def __init__(self, log: DecisionLog, scheduler: Scheduler) -> None:
         """Begin a journal of the scheduler's node table, which tells moments apart."""
         self._log = log
-        #: Names of schedulers that run beside this one.
-        self.others: Callable[[], Sequence[str]] = tuple
+        #: All schedulers that are known, this one among them.
+        self.known: Callable[[], Sequence[KnownScheduler]] = self._alone
+        #: Those of this process that run beside it.
+        self.others: Callable[[], Sequence[Desk]] = tuple
         self._begin(scheduler)
 
     def _begin(self, scheduler: Scheduler) -> None:
         journal = self._log.journal = TableJournal.of(scheduler.cache.table)
-        self._scheduler = scheduler
+        self._own = Desk("", scheduler, JournalMoments(scheduler, journal))
         self._pods = scheduler.pods
-        self._moments = JournalMoments(scheduler, journal)
+
+    def _alone(self) -> Sequence[KnownScheduler]:
+        return (KnownScheduler(tuple(self._own.scheduler.profiles), OWN, "scheduling"),)
 
     def follow(self, scheduler: Scheduler) -> None:
         """Explain another scheduler from now on; how things were at attempts of the old one can no longer be had."""
@@ -49,21 +58,58 @@ class Explainer:
         story = self._log.find(namespace, name)
         if story is None or not story.attempts:
             raise LookupError(self.untried(namespace, name))
-        key = f"{namespace}/{name}"
-        pod = self._pods.get(name, namespace)
-        out = explain(story, question, self._moments)
-        out["state"] = fate(story, pod, self._log.preempted_by(namespace, name))
-        out["queue"] = waiting(self._scheduler.queue, key, self._scheduler.clock.now_ns())
-        out["moves"] = moves(story)
-        warning = flush_warning(story)
-        out["warnings"] = [warning] if warning else []
+        out = explain(story, question, self)
+        self.add_present(out, namespace, name)
         return out
+
+    def add_present(self, out: dict[str, Any], namespace: str, name: str) -> None:
+        """Add to an explanation what is known beside the attempt: how the pod is now, and what to be wary of."""
+        story = self._log.find(namespace, name) or PodStory(out["uid"], namespace, name)
+        pod = self._pods.get(name, namespace)
+        out["attempts"] = [attempt.number for attempt in story.attempts]
+        out["state"] = fate(story, pod, self._log.preempted_by(namespace, name))
+        out["queue"] = self._waiting(f"{namespace}/{name}")
+        out["moves"] = moves(story)
+        out["warnings"] = self._warnings(story, out["scheduler"])
+        out["placedBy"] = None
+
+    def is_foreign(self, namespace: str, name: str) -> bool:
+        """Whether a pod is on a node that nothing recorded here has put it on."""
+        pod = self._pods.get(name, namespace)
+        if pod is None or not pod.spec.node_name:
+            return False
+        story = self._log.story(pod.metadata.uid)
+        return story is None or not any(_placed(attempt, pod.spec.node_name) for attempt in story.attempts)
+
+    def of(self, attempt: Attempt, cycle: CycleRecord) -> Moment | None:
+        """Return what the scheduler that made an attempt saw then (Moments)."""
+        desk = next((desk for desk in self._desks() if desk.by == attempt.by), None)
+        return None if desk is None else desk.moments.of(attempt, cycle)
+
+    def _desks(self) -> Sequence[Desk]:
+        return (self._own, *self.others())
+
+    def _waiting(self, key: str) -> dict[str, Any] | None:
+        """Return how a pod waits in the queue of whoever is responsible for it."""
+        clock = self._own.scheduler.clock
+        found = (waiting(desk.scheduler.queue, key, clock.now_ns()) for desk in self._desks())
+        return next((held for held in found if held is not None), None)
+
+    def _warnings(self, story: PodStory, scheduler_name: str) -> list[str]:
+        flush = flush_warning(story)
+        places = rivals(self.known()).get(scheduler_name)
+        return [*([flush] if flush else []), *([rival_warning(scheduler_name, places)] if places else [])]
 
     def untried(self, namespace: str, name: str) -> str:
         """Say why no attempt to schedule the pod is recorded."""
         key = f"{namespace}/{name}"
-        text = why_untried(key, self._pods.get(name, namespace), (*self._scheduler.profiles, *self.others()))
-        held = waiting(self._scheduler.queue, key, self._scheduler.clock.now_ns())
+        text = why_untried(key, self._pods.get(name, namespace), self.known())
+        held = self._waiting(key)
         if held is not None and held["place"] == "gated" and "gate" not in text:
             text += f"; {held['gatedBy']} keeps it out of the queue"
         return text
+
+
+def _placed(attempt: Attempt, node: str) -> bool:
+    binding = attempt.binding
+    return attempt.packed.head.selected == node and (binding is None or not binding.error)

@@ -39,6 +39,8 @@ class Attempt:
     moment: int = -1
     #: Numbers all attempts of the log in the order of their ends, from 1.
     sequence: int = 0
+    #: Which of several schedulers has made it, as its recorder calls it; "" is the cluster's own.
+    by: str = ""
     #: Whether it comes from the archive, which does not keep the pod itself.
     is_restored: bool = False
     binding: BindingRecord | None = None
@@ -96,6 +98,27 @@ class PodStory:
         return max((attempt.complete_since for attempt in self.attempts), default=0)
 
 
+class Recorder:
+    """The observer of one of several schedulers whose decisions are in one log: attempts carry its name."""
+
+    def __init__(self, log: DecisionLog, by: str) -> None:
+        self._log, self._by = log, by
+        #: See DecisionLog.journal.
+        self.journal: TableJournal | None = None
+
+    def cycle(self, record: CycleRecord) -> None:
+        """Take a finished scheduling cycle (Observer)."""
+        self._log.take(record, self._by, self.journal)
+
+    def binding(self, record: BindingRecord) -> None:
+        """Take a finished binding cycle (Observer)."""
+        self._log.binding(record, self._by)
+
+    def queue_move(self, move: QueueMove) -> None:
+        """Take a pod's move in the queue (Observer)."""
+        self._log.queue_move(move)
+
+
 class DecisionLog:
     """Observer of one or more schedulers, and the place to ask.
 
@@ -133,12 +156,20 @@ class DecisionLog:
         """Call `listener(uid)` whenever an attempt is complete."""
         self._listeners.append(listener)
 
+    def recorder(self, by: str) -> Recorder:
+        """Return the observer of one more scheduler, which is called `by`."""
+        return Recorder(self, by)
+
     def cycle(self, record: CycleRecord) -> None:
         """Take a finished scheduling cycle (Observer)."""
+        self.take(record, "", self.journal)
+
+    def take(self, record: CycleRecord, by: str, journal: TableJournal | None) -> None:
+        """Take a finished scheduling cycle of one of the schedulers."""
         self._share_node_names(record)
         story = self._story(record)
-        moment = -1 if self.journal is None else self.journal.before(story.uid)
-        attempt = Attempt(self._packer.pack(record), moment, self._next_sequence)
+        moment = -1 if journal is None else journal.before(story.uid)
+        attempt = Attempt(self._packer.pack(record), moment, self._next_sequence, by)
         story.attempts.append(attempt)
         self._in_order[attempt.sequence] = story, attempt
         self._next_sequence += 1
@@ -154,13 +185,13 @@ class DecisionLog:
             node = next((node for _, node, _ in record.post_filter.values() if node), "")
             self._preempted[victim] = Preempted(record.pod.key, record.attempt, node or "", record.started_ns)
 
-    def binding(self, record: BindingRecord) -> None:
+    def binding(self, record: BindingRecord, by: str = "") -> None:
         """Take a finished binding cycle (Observer)."""
         story = self._stories.get(record.pod.uid)
         if story is None:
             return
         for attempt in reversed(story.attempts):
-            if attempt.number == record.attempt:
+            if attempt.number == record.attempt and attempt.by == by:
                 attempt.binding = record
                 self._complete(story.uid, attempt)
                 return

@@ -69,7 +69,8 @@ class SpanLog:
 
     def written(self, obj: StoredObject, verb: str, subresource: str, options: WriteOptions) -> None:
         """Take a write of any object (registry.WriteListener)."""
-        if obj.resource != "pods" or subresource == "status":
+        if obj.resource != "pods" or subresource == "status" or (subresource == "binding" and not options.user.name):
+            # Of the bindings of its own the scheduler tells more.
             return
         by = options.user_agent[:_CLIENT_LENGTH_MAX] or "the cluster itself"
         who = f" ({options.user.name})" if options.user.name else ""

@@ -14,10 +14,8 @@ from schedlab.api.kinds.conditions import set_condition
 from schedlab.api.object import Object, StoredObject
 from schedlab.apimachinery import field
 from schedlab.apimachinery.errors import (
-    Status,
     new_bad_request,
     new_conflict,
-    new_status,
     new_unknown,
 )
 from schedlab.apimachinery.field import ErrorList, Path
@@ -42,8 +40,8 @@ class Pods:
     def __init__(self, core: Core) -> None:
         self._core = core
 
-    def bind(self, name: str, namespace: str, binding: Object, options: WriteOptions) -> Status:
-        """Put a pod onto a node; raises Conflict when it is bound, gated or being deleted."""
+    def bind(self, name: str, namespace: str, binding: Object, options: WriteOptions) -> StoredObject:
+        """Put a pod onto a node and return it; raises Conflict when it is bound, gated or being deleted."""
         metadata = binding["metadata"]
         metadata_rules.match_namespace(metadata, namespace)
         self._admit(name, namespace, binding, options)
@@ -57,7 +55,7 @@ class Pods:
         stored = self._spliced(current, binding) or self._bound(current, binding)
         if not options.dry_run:
             self._core.store.update(stored, current.revision)
-        return new_status("Success")
+        return stored
 
     def _bound(self, current: StoredObject, binding: Object) -> StoredObject:
         """Make the bound pod of the stored one; raises Conflict when it cannot be bound."""

@@ -13,7 +13,7 @@ from schedlab.api.kinds.catalog import STRATEGIES
 from schedlab.api.object import Object, StoredObject, WatchEvent
 from schedlab.apimachinery import strict
 from schedlab.apimachinery.body import not_handled
-from schedlab.apimachinery.errors import Status, new_not_found
+from schedlab.apimachinery.errors import Status, new_not_found, new_status
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.apimachinery.gvk import GroupResource
 from schedlab.apimachinery.patch.request import PatchBody, PatchType
@@ -247,7 +247,9 @@ class Registry:
 
     def bind(self, name: str, binding: Object, namespace: str = "", options: WriteOptions = NO_OPTIONS) -> Status:
         """Put a pod onto a node."""
-        return self._pods.bind(name, namespace, binding, options)
+        bound = self._pods.bind(name, namespace, binding, options)
+        self._told(Written(bound), "create", "binding", options)
+        return new_status("Success")
 
     def evict(self, name: str, eviction: Object, namespace: str = "", options: WriteOptions = NO_OPTIONS) -> Status:
         """Delete a pod if its disruption budget allows it."""

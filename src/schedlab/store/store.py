@@ -13,7 +13,7 @@ be rebuilt from are separate settings.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -223,6 +223,12 @@ class Store:
     def _require(self, revision: int) -> None:
         if revision < self.compacted_revision:
             raise Compacted(revision, self.compacted_revision)
+
+    def changes_of(self, resource: str, key: str) -> Iterator[WatchEvent]:
+        """Walk over the changes of one object that are kept, oldest first."""
+        for event in self._log.after(self._log.floor):
+            if event.object.resource == resource and event.object.key == key:
+                yield event
 
     # --- Writing -----------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,8 @@ from schedlab.decisions.explain import DETAILED, PodQuestion
 from schedlab.decisions.tables import TABLES, Query, Search, rows
 from schedlab.web.routing import Answer, Refusal, Request, Route, Stream, json_answer
 from schedlab.web.simulator import Simulator
+from schedlab.web.whatif import ask
+from schedlab.whatif.foreign import explain_foreign
 
 _PAGE: Final = 100
 _PAGE_MAX: Final = 1000
@@ -24,7 +26,7 @@ _RESULTS: Final = ("scheduled", "unschedulable", "error")
 
 
 async def decision(simulator: Simulator, request: Request) -> Answer:
-    """Explain one attempt of a pod: the newest, or `?attempt=N`."""
+    """Explain one attempt of a pod: the newest, or `?attempt=N`; of one that others have placed, what ours would do."""
     question = PodQuestion(
         attempt=request.number("attempt"),
         nodes=tuple(request.query.get("node", ())),
@@ -32,8 +34,11 @@ async def decision(simulator: Simulator, request: Request) -> Answer:
         versus=request.word("vs"),
         detailed=request.number("detailed", DETAILED) or 0,
     )
+    namespace, pod = request.parameters["namespace"], request.parameters["pod"]
+    if question.attempt is None and simulator.ask is not None and simulator.explainer.is_foreign(namespace, pod):
+        return await ask(simulator, request, lambda cluster: explain_foreign(cluster, namespace, pod, question))
     try:
-        found = simulator.explainer.explain(request.parameters["namespace"], request.parameters["pod"], question)
+        found = simulator.explainer.explain(namespace, pod, question)
     except LookupError as error:
         raise Refusal(404, str(error.args[0])) from error
     return json_answer(found)

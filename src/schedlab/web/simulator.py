@@ -20,6 +20,9 @@ class Explains(Protocol):
     def explain(self, namespace: str, name: str, question: PodQuestion = ...) -> dict[str, Any]:
         """Return JSON values; LookupError with a sentence when there is nothing to explain."""
 
+    def is_foreign(self, namespace: str, name: str) -> bool:
+        """Whether a pod is on a node that nothing recorded here has put it on."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulator:

@@ -94,8 +94,7 @@ def what_would_help(cluster: Cluster, namespace: str, name: str, *, attempt: int
     """
     if attempt is not None:
         return help_in(*_past(cluster, namespace, name, attempt))
-    trial = Trial.of(cluster)
-    stored = trial.listers.lister("pods").stored(name, namespace)
+    stored = cluster.informers.lister("pods").stored(name, namespace)
     if stored is None:
         raise SchedlabError(f"there is no pod {namespace}/{name}", hint=f"see: kubectl get pods -n {namespace}")
     if stored.view.spec.node_name:
@@ -103,7 +102,7 @@ def what_would_help(cluster: Cluster, namespace: str, name: str, *, attempt: int
             f"pod {namespace}/{name} is on node {stored.view.spec.node_name} already",
             hint=f"why it is there: schedlab explain pod/{name} -n {namespace}",
         )
-    return help_in(trial, stored)
+    return help_in(Trial.of_name(cluster, stored.view.spec.scheduler_name), stored)
 
 
 def _past(cluster: Cluster, namespace: str, name: str, attempt: int) -> tuple[Trial, StoredObject]:
@@ -120,6 +119,16 @@ def _past(cluster: Cluster, namespace: str, name: str, attempt: int) -> tuple[Tr
             f"attempt {attempt} of pod {namespace}/{name} found node {record.selected}",
             hint="ask about an attempt that failed",
         )
+    if found[0].by:
+        # Its journal is not kept; what it saw was what the API had, but for pods that were on their way.
+        trial = Trial.at(cluster, record.revision, record.profile)
+        stored = trial.listers.lister("pods").stored(name, namespace)
+        if stored is None or record.profile not in trial.scheduler.profiles:
+            raise SchedlabError(
+                f"{found[0].by}, which has made attempt {attempt}, is not here any more",
+                hint="ask about now: leave --attempt out",
+            )
+        return trial, stored
     state = state_at(cluster, record)
     assert state.pod.stored is not None, "the pod was stored when it was tried"
     return state.trial(), state.pod.stored

@@ -88,10 +88,13 @@ def pending(cluster: Cluster, namespace: str = "", *, fixes_max: int = FIXES_MAX
         for reason, nodes in reasons.items():
             group.reasons[reason] = max(nodes, group.reasons.get(reason, 0))
     ranked = sorted(groups.values(), key=lambda group: -len(group.pods))
-    if ranked and fixes_max:
-        trial = Trial.of(cluster)
+    if fixes_max:
+        trials: dict[str, Trial] = {}
         for group in ranked[:fixes_max]:
-            group.help = help_in(trial, group.pods[0])
+            name = group.pods[0].view.spec.scheduler_name
+            if name not in trials:
+                trials[name] = Trial.of_name(cluster, name)
+            group.help = help_in(trials[name], group.pods[0])
     return Pending(tuple(ranked), len(alive))
 
 
@@ -101,7 +104,7 @@ def _reasons(
     """Return why the newest attempt failed, by reason on how many nodes, and in words; equal words are read once."""
     story = cluster.log.story(stored.uid)
     if story is None or not story.attempts:
-        untried = why_untried(stored.key, stored.view, tuple(cluster.scheduler.profiles))
+        untried = why_untried(stored.key, stored.view, cluster.schedulers())
         return {}, _without_name(untried, stored)
     attempt = story.attempts[-1]
     message = attempt.packed.head.failure_message

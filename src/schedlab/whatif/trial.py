@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from schedlab.api.object import StoredObject, WatchEvent
 from schedlab.cluster.fork_caller import ask_extenders, calls_out
 from schedlab.cluster.frozen import FrozenListers
+from schedlab.cluster.past import fork_store
 from schedlab.cluster.schedulers import Surroundings, make_scheduler
 from schedlab.kernel.clock import VirtualClock
 from schedlab.kernel.randomness import SeededRandom
@@ -34,6 +35,7 @@ from schedlab.scheduler.scheduler import Origin, Scheduler
 if TYPE_CHECKING:
     from schedlab.api.object import Object
     from schedlab.cluster.cluster import Cluster
+    from schedlab.cluster.scheduler_instance import SchedulerInstance
     from schedlab.scheduler.framework.events import EventResource
     from schedlab.scheduler.framework.record import BindingRecord, CycleRecord, QueueMove
 
@@ -85,6 +87,48 @@ class Trial:
             _tell(scheduler, listers)
         return cls(scheduler, listers, ask_extenders if calls_out(cluster.caller) else refuse)
 
+    @classmethod
+    def of_name(cls, cluster: Cluster, scheduler_name: str) -> Trial:
+        """Return a trial of the scheduler that is responsible for pods of that name; of the cluster's own if none is."""
+        instance = responsible(cluster, scheduler_name)
+        if instance is None:
+            return cls.of(cluster)
+        store = cluster.store.fork()
+        if not instance.is_synced:
+            return cls._told(cluster, FrozenListers(store), instance)
+        listers = FrozenListers(store, instance.informers)
+        return cls._made(cluster, listers, instance, Origin.of(instance.scheduler))
+
+    @classmethod
+    def at(cls, cluster: Cluster, revision: int, scheduler_name: str, without: StoredObject | None = None) -> Trial:
+        """Return the same on the objects of a revision, but for one; raises SchedlabError when that is not kept."""
+        listers = FrozenListers(fork_store(cluster.store, revision))
+        if without is not None:
+            listers.lister(without.resource).drop(without)
+        return cls._told(cluster, listers, responsible(cluster, scheduler_name))
+
+    @classmethod
+    def _told(cls, cluster: Cluster, listers: FrozenListers, instance: SchedulerInstance | None) -> Trial:
+        made = cls._made(cluster, listers, instance, None)
+        _tell(made.scheduler, listers)
+        return made
+
+    @classmethod
+    def _made(
+        cls, cluster: Cluster, listers: FrozenListers, instance: SchedulerInstance | None, origin: Origin | None
+    ) -> Trial:
+        settings = cluster.settings if instance is None else instance.settings
+        around = Surroundings(
+            clock=VirtualClock(cluster.clock.now_ns()),
+            random=SeededRandom((cluster if instance is None else instance).scheduler.random.state),
+            listers=listers,
+            observer=Unobserved(),
+            origin=origin,
+        )
+        raw, location = settings.scheduler_config, settings.scheduler_config_location
+        scheduler, _ = make_scheduler(replace(settings, full=True), around, raw, location)
+        return cls(scheduler, listers, ask_extenders if calls_out(cluster.caller) else refuse)
+
     def attempt(self, pod: PodInfo, *, makes_room: bool = False) -> CycleRecord:
         """Return what would come of a pod; `makes_room` lets it look for victims."""
         self.attempts += 1
@@ -122,6 +166,14 @@ class Trial:
         finally:
             for back in reversed(undo):
                 back()
+
+
+def responsible(cluster: Cluster, scheduler_name: str) -> SchedulerInstance | None:
+    """Return the scheduler of a pod that works for that name, None where it is the cluster's own or nobody here."""
+    if cluster.settings.schedules and scheduler_name in cluster.scheduler.profiles:
+        return None
+    found = [one for one in cluster.instances() if scheduler_name in one.scheduler.profiles]
+    return next((one for one in found if one.is_active), found[0] if found else None)
 
 
 def _tell(scheduler: Scheduler, listers: FrozenListers) -> None:

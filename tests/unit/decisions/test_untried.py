@@ -8,9 +8,14 @@ import msgspec
 import pytest
 
 from schedlab.api.views.core import Pod
+from schedlab.decisions.schedulers import KnownScheduler
 from schedlab.decisions.untried import why_untried
 
-SCHEDULERS = ("default-scheduler", "second")
+SCHEDULERS = (
+    KnownScheduler(("default-scheduler", "second"), "this cluster", "scheduling"),
+    KnownScheduler(("poor",), "pod a/b", "waiting", "it may not list pods"),
+    KnownScheduler(("far",), "mine/1.0 as me", "outside"),
+)
 
 
 def _pod(status: dict[str, Any] | None = None, **spec: Any) -> Pod:
@@ -26,11 +31,22 @@ def _pod(status: dict[str, Any] | None = None, **spec: Any) -> Pod:
         (_pod({"phase": "Failed", "message": "no cpu"}, nodeName="a"), "which refused it: no cpu"),
         (
             _pod(schedulerName="mine"),
-            "asks for the scheduler 'mine', which is not here; schedulers here: default-scheduler, second",
+            "asks for the scheduler 'mine', which is not here; schedulers here: default-scheduler, second, poor, far",
         ),
         (_pod(schedulingGates=[{"name": "x"}, {"name": "y"}]), "waits for its scheduling gates to be removed: x, y"),
         (_pod(resourceClaims=[{"name": "gpu"}]), "waits for its resource claims: gpu"),
         (_pod(), "pod n/p has not been tried yet"),
+        (
+            _pod(schedulerName="poor"),
+            "waits for its scheduler poor: pod a/b (waiting, it may not list pods)",
+        ),
+        (
+            _pod(
+                {"conditions": [{"type": "PodScheduled", "status": "False", "message": "no room"}]},
+                schedulerName="far",
+            ),
+            "waits for its scheduler far: mine/1.0 as me (outside); it says: no room",
+        ),
     ],
 )
 def test_reason(pod: Pod | None, words: str) -> None:

@@ -20,11 +20,13 @@ from schedlab.apiserver.authorization import Authorizer
 from schedlab.client.node_servers import LogLine
 from schedlab.cluster.account_client import AccountClient
 from schedlab.cluster.driver import Engine
-from schedlab.cluster.scheduler_instance import InstanceSettings, Process, SchedulerInstance
+from schedlab.cluster.scheduler_instance import InstanceSettings, Process, Recording, SchedulerInstance
 from schedlab.cluster.scheduler_pods.command import Command, FlagError, arguments, parse
 from schedlab.cluster.scheduler_pods.files import ContainerFiles, Lookup, MissingFile, MissingVolume
 from schedlab.decisions.log import DecisionLog
 from schedlab.decisions.scheduler_log import klog_header
+from schedlab.decisions.schedulers import KnownScheduler
+from schedlab.decisions.spans import SpanLog
 from schedlab.kernel.clock import Clock
 from schedlab.kernel.errors import SchedlabError
 from schedlab.kernel.randomness import RandomSource
@@ -51,6 +53,7 @@ class Surroundings:
     features: FeatureGates
     authorizer: Authorizer
     decisions: DecisionLog
+    spans: SpanLog
 
 
 class _Failed(Exception):
@@ -66,9 +69,11 @@ class SchedulerProgram:
         self.exit_code: int | None = None
         self.exited_ns = 0
         self._around, self._pod, self._container, self._changed = around, pod, container, changed
+        self._where = f"pod {pod.namespace}/{pod.name}"
         self._files = ContainerFiles(pod.raw["spec"], container, _lookup(around.registry, pod.namespace))
         self._command = Command()
-        self._instance: SchedulerInstance | None = None
+        #: The scheduler of the present run.
+        self.instance: SchedulerInstance | None = None
         self._runs = 0
         self.lines: deque[LogLine] = deque(maxlen=LINES_MAX)
         self.previous: deque[LogLine] | None = None
@@ -82,15 +87,12 @@ class SchedulerProgram:
             return str(error)
         return ""
 
-    @property
-    def is_running(self) -> bool:
-        """Whether a run goes on."""
-        return self._instance is not None
-
-    @property
-    def scheduler_names(self) -> tuple[str, ...]:
-        """For which schedulers it works now."""
-        return () if self._instance is None else tuple(self._instance.scheduler.profiles)
+    def known(self) -> KnownScheduler:
+        """Tell what it works for and how it is."""
+        if self.instance is None:
+            end = "it has not begun" if self.exit_code is None else f"exit code {self.exit_code}"
+            return KnownScheduler((), self._where, "ended", end)
+        return self.instance.known(self._where)
 
     # --- A run ---
 
@@ -125,8 +127,9 @@ class SchedulerProgram:
         random = around.random.split(f"{self._pod.uid}/{self._container['name']}/{self._runs}")
         process = Process(around.clock, random, self._pod.name, 1, self._write, self._ended)
         client = AccountClient(around.registry, around.authorizer, user, "kube-scheduler", around.clock)
-        instance = SchedulerInstance(settings, client, around.engine, process, around.decisions)
-        self._instance = instance
+        recording = Recording(around.decisions, self._where, (around.spans,))
+        instance = SchedulerInstance(settings, client, around.engine, process, recording)
+        self.instance = instance
         instance.start()
 
     def _configuration(self, command: Command) -> Mapping[str, Any] | None:
@@ -163,12 +166,12 @@ class SchedulerProgram:
 
     def stop(self) -> None:
         """End the run: it gives its lease back, as a program does that is asked to end."""
-        instance, self._instance = self._instance, None
+        instance, self.instance = self.instance, None
         if instance is not None:
             instance.retire()
 
     def _ended(self, code: int) -> None:
-        instance, self._instance = self._instance, None
+        instance, self.instance = self.instance, None
         if instance is not None:
             instance.kill()
             self._exit(code, self._around.clock.now_ns())
@@ -196,7 +199,7 @@ class SchedulerProgram:
             return "HTTP probe failed with statuscode: 400"
         if path.partition("?")[0] not in _PROBED:
             return "HTTP probe failed with statuscode: 403"
-        is_synced = self._instance is not None and self._instance.is_synced
+        is_synced = self.instance is not None and self.instance.is_synced
         return "" if is_synced or path != "/readyz" else "HTTP probe failed with statuscode: 500"
 
     def _write(self, line: str) -> None:

@@ -12,8 +12,10 @@ from schedlab.api.object import StoredObject
 from schedlab.api.views.core import Pod
 from schedlab.apimachinery.errors import new_bad_request
 from schedlab.client.node_servers import LogLine, LogSource
+from schedlab.cluster.scheduler_instance import SchedulerInstance
 from schedlab.cluster.scheduler_pods.command import arguments
 from schedlab.cluster.scheduler_pods.program import SchedulerProgram, Surroundings
+from schedlab.decisions.schedulers import KnownScheduler
 
 _WORD: Final = "kube-scheduler"
 
@@ -56,10 +58,14 @@ class SchedulerPrograms:
         """Return the program of a container, None if there is none."""
         return self._programs.get(uid, {}).get(container)
 
-    def scheduler_names(self) -> tuple[str, ...]:
-        """Return the names of the schedulers that work in pods now."""
-        programs = (program for of_pod in self._programs.values() for program in of_pod.values())
-        return tuple(dict.fromkeys(name for program in programs for name in program.scheduler_names))
+    def known(self) -> Sequence[KnownScheduler]:
+        """Return the schedulers of pods, those that have crashed among them."""
+        return [program.known() for of_pod in self._programs.values() for program in of_pod.values()]
+
+    def instances(self) -> Sequence[SchedulerInstance]:
+        """Return the schedulers that run in pods now."""
+        found = [program.instance for of_pod in self._programs.values() for program in of_pod.values()]
+        return [instance for instance in found if instance is not None]
 
 
 class SchedulerLogs:
@@ -82,4 +88,4 @@ class SchedulerLogs:
     def is_open(self, pod: StoredObject, container: str) -> bool:
         """Whether the container may write more."""
         program = self._programs.find(pod.uid, container)
-        return self._others.is_open(pod, container) if program is None else program.is_running
+        return self._others.is_open(pod, container) if program is None else program.instance is not None
