@@ -19,7 +19,7 @@ def pending_text(answer: Mapping[str, Any]) -> str:
         reasons = [f"  {entry['reason']} (on {entry['nodes']} nodes)" for entry in group["reasons"]]
         lines += reasons or [f"  {group['message']}"]
         if group["fits"] and not group["fix"]:
-            lines.append("  nothing has to change: it fits now and is tried soon")
+            lines.append(f"  {group['help']}")
         if group["fix"]:
             fix = group["fix"]
             whose = f" for {group['pods'][0]}" if group["count"] > 1 else ""

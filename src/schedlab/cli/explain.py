@@ -14,9 +14,11 @@ from schedlab.cli import simulator_api
 from schedlab.cli.explain_html import explain_html
 from schedlab.cli.explain_text import explain_text
 from schedlab.cli.help_text import help_text
-from schedlab.cli.kube_context import resolve
+from schedlab.cli.kube_context import resolve, schedulers_beside
+from schedlab.cluster.home import Home
 
 _EVERY_NODE = 1_000_000
+_FOUND, _NOT_FOUND = 200, 404
 
 
 def explain(
@@ -67,12 +69,23 @@ def explain(
     if output not in ("text", "html"):
         query.append(("detailed", _EVERY_NODE))
     path = f"/api/v1/decisions/{quote(where, safe='')}/{quote(pod_name, safe='')}"
-    status, body = simulator_api.get(home, f"{path}?{urlencode(query)}" if query else path)
-    if status != 200:
+    status, body = _explanation(home, f"{path}?{urlencode(query)}" if query else path)
+    if status != _FOUND:
         print(f"error: {body.get('message', body)}", file=sys.stderr)
         return 1
     print(_shown(body, output, one_node=bool(node), all_plugins=all_plugins))
     return 0
+
+
+def _explanation(home: Home, path: str) -> tuple[int, dict[str, Any]]:
+    """Ask the cluster; of what it has not decided itself a scheduler that runs alone beside it may know more."""
+    status, body = simulator_api.get(home, path)
+    if status == _NOT_FOUND or body.get("placedBy"):
+        for beside in schedulers_beside(home):
+            answer = simulator_api.get(beside, path)
+            if answer[0] == _FOUND:
+                return _FOUND, {**answer[1], "by": f"schedlab scheduler --name {beside.path.name}"}
+    return status, body
 
 
 def _shown(body: dict[str, Any], output: str, *, one_node: bool, all_plugins: bool) -> str:

@@ -11,6 +11,7 @@ from html import escape
 from typing import Any, Final
 
 from schedlab.cli.explain_numbers import choice, node_numbers, versus
+from schedlab.cli.explain_text import scheduler_words
 from schedlab.cli.explain_waiting import preemption, queue
 
 _STYLE: Final = """
@@ -29,7 +30,8 @@ _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 def explain_html(explanation: Mapping[str, Any]) -> str:
     """Return the page."""
-    title = f"Pod {explanation['pod']}, attempt {explanation['attempt']}"
+    placed = explanation.get("placedBy")
+    title = f"Pod {explanation['pod']}" + ("" if placed else f", attempt {explanation['attempt']}")
     return "\n".join(
         (
             "<!doctype html>",
@@ -47,7 +49,9 @@ def explain_html(explanation: Mapping[str, Any]) -> str:
 
 
 def _body(explanation: Mapping[str, Any]) -> Iterator[str]:
-    yield f"<p>{escape(explanation['time'])}, scheduler {escape(explanation['scheduler'])}</p>"
+    yield f"<p>{escape(explanation['time'])}, scheduler {escape(scheduler_words(explanation))}</p>"
+    if explanation.get("placedBy"):
+        yield f"<p>The pod was {escape(explanation['placedBy']['text'])}.</p>"
     state = explanation.get("state", {}).get("text", "")
     if state:
         yield f"<p>{escape(state)}</p>"

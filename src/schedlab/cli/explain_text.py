@@ -43,9 +43,19 @@ def explain_text(
 
 
 def _heading(explanation: Mapping[str, Any]) -> str:
+    placed = explanation.get("placedBy")
+    if placed:
+        moment = f", revision {placed['revision']}" if placed["revision"] else ""
+        return f"Pod {explanation['pod']}, {explanation['time']}{moment}: {placed['text']}"
     count = len(explanation["attempts"])
     attempts = f"attempt {explanation['attempt']}" + (f" of {count} recorded" if count > 1 else "")
-    return f"Pod {explanation['pod']}, {attempts}, {explanation['time']}, scheduler {explanation['scheduler']}"
+    return f"Pod {explanation['pod']}, {attempts}, {explanation['time']}, scheduler {scheduler_words(explanation)}"
+
+
+def scheduler_words(explanation: Mapping[str, Any]) -> str:
+    """Return which scheduler has made an attempt, and where it works if it is not the cluster's own."""
+    where = explanation.get("by")
+    return f"{explanation['scheduler']} ({where})" if where else str(explanation["scheduler"])
 
 
 def _message(explanation: Mapping[str, Any]) -> str:

@@ -82,15 +82,28 @@ def resolve(name: str | None, namespace: str | None) -> tuple[Home, str]:
     return home, context.namespace if context is not None and _server_of(home) == context.server else "default"
 
 
-def _home_at(server: str) -> Home | None:
+def schedulers_beside(home: Home) -> list[Home]:
+    """Return the schedulers alone of this user that run now and work on the API server of a cluster."""
+    server = _server_of(home)
+    return [
+        each
+        for each in _homes()
+        if server and _server_of(each, "server") == server and each.running_process() is not None
+    ]
+
+
+def _homes() -> list[Home]:
     root = state_root()
-    folders = sorted(root.iterdir()) if root.is_dir() else []
-    return next((home for home in map(Home, folders) if server and _server_of(home) == server), None)
+    return [Home(folder) for folder in sorted(root.iterdir())] if root.is_dir() else []
 
 
-def _server_of(home: Home) -> str:
+def _home_at(server: str) -> Home | None:
+    return next((home for home in _homes() if server and _server_of(home) == server), None)
+
+
+def _server_of(home: Home, fact: str = "apiserver") -> str:
     try:
-        return str(home.read_cluster().get("apiserver", ""))
+        return str(home.read_cluster().get(fact, ""))
     except SchedlabError:
         return ""
 

@@ -159,7 +159,8 @@ async def _run(settings: InstanceSettings, access: Access, home: Home, secure: s
             await alone.serve(app, bound)
             if secure is not None:
                 await alone.serve_scheduler(secure, home.pki)
-            home.write_cluster({"simulator": f"http://{host}:{port}", "pid": os.getpid()})
+            server = access.server
+            home.write_cluster({"simulator": f"http://{host}:{port}", "server": server, "pid": os.getpid()})
             return await alone.until_stopped()
         finally:
             await alone.stop()

@@ -58,21 +58,35 @@ def _kept(archive: Mapping[str, Any]) -> str:
 
 def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
     yield f"cluster          {facts['name']}, process {facts['pid']}"
-    yield f"Kubernetes API   {facts['apiserver']}"
-    yield f"kubeconfig       {facts['kubeconfig']}"
+    yield f"Kubernetes API   {facts.get('apiserver') or facts['server']}"
+    if "server" in facts:
+        yield "parts            a scheduler alone"
+    else:
+        yield f"kubeconfig       {facts['kubeconfig']}"
     if "simulator" not in facts:
         yield "parts            an API server alone"
         return
-    objects, decisions = facts["objects"], facts["decisions"]
+    decisions = facts["decisions"]
     yield f"simulator        {facts['simulator']}"
     yield f"running since    {facts['startedAt']}"
-    etcd = ", ".join(facts["etcdServers"] or ())
-    yield f"kept in          {facts['dataDir'] or (etcd and f'etcd, {etcd}') or 'memory only'}"
+    if "objects" in facts:
+        etcd = ", ".join(facts["etcdServers"] or ())
+        yield f"kept in          {facts['dataDir'] or (etcd and f'etcd, {etcd}') or 'memory only'}"
     yield f"memory           {facts['memoryBytes'] / _MIB:.0f} MiB"
+    for one in facts["schedulers"]:
+        state = f"{one['state']}, {one['detail']}" if one["detail"] else one["state"]
+        yield f"scheduler        {', '.join(one['names']) or 'none'}: {one['where']} ({state})"
+    yield from (f"warning          {warning}" for warning in facts["warnings"])
     yield f"decisions        {decisions['attempts']} attempts of {decisions['pods']} pods{_limits(decisions)}"
     archive = decisions.get("archive")
     if archive is not None:
         yield f"decisions kept   {_kept(archive)}"
+    if "objects" in facts:
+        yield from _objects(facts)
+
+
+def _objects(facts: Mapping[str, Any]) -> Iterator[str]:
+    objects = facts["objects"]
     yield f"objects          {sum(objects.values())} at revision {facts['revision']}"
     width = max(map(len, objects), default=0)
     for resource, count in objects.items():

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from schedlab.api.object import StoredObject, WatchEvent
-from schedlab.apiserver.authorization import Authorizer
+from schedlab.apiserver.authorization import MastersFirst
+from schedlab.apiserver.rbac import Access, RBACAuthorizer
 from schedlab.client.effects import Part
 from schedlab.client.informers import Informers, Unheard
 from schedlab.client.node_servers import LogSource
@@ -247,7 +248,12 @@ class Cluster(API):
         self._add_scheduler()
         self._listen()
 
-    def run_scheduler_pods(self, authorizer: Authorizer) -> None:
+    @property
+    def runs_scheduler_pods(self) -> bool:
+        """Whether pods that run kube-scheduler schedule."""
+        return self._programs is not None
+
+    def run_scheduler_pods(self) -> None:
         """Let pods that run kube-scheduler schedule, with the rights that their accounts have."""
         around = ProgramSurroundings(
             registry=self.registry,
@@ -255,7 +261,7 @@ class Cluster(API):
             clock=self.clock,
             random=self._random.split("scheduler-pods"),
             features=self.settings.feature_gates,
-            authorizer=authorizer,
+            authorizer=MastersFirst(RBACAuthorizer(Access(self.registry))),
             decisions=self.log,
             spans=self.spans,
         )

@@ -24,12 +24,10 @@ from schedlab.apimachinery.time import format_time
 from schedlab.apiserver.app import APIServer, Settings
 from schedlab.apiserver.audit import AuditLog
 from schedlab.apiserver.authentication import ANONYMOUS_USER, UNSECURED_USER, Authenticator, UserInfo
-from schedlab.apiserver.authorization import MastersFirst
 from schedlab.apiserver.certificates import ensure_certificates, ensure_signing_key
 from schedlab.apiserver.durability import settle
 from schedlab.apiserver.kubeconfig import write_kubeconfig
 from schedlab.apiserver.policy.bootstrap import bootstrap_access
-from schedlab.apiserver.rbac import Access, RBACAuthorizer
 from schedlab.apiserver.server import Application, RunningServer
 from schedlab.client.node_servers import LogSource, NodeServer
 from schedlab.client.resource_metrics import ResourceMetrics
@@ -45,6 +43,7 @@ from schedlab.cluster.scheduler_access import OwnAccess
 from schedlab.cluster.scheduler_server import SchedulerServer, checks_of
 from schedlab.cluster.storage import Storage
 from schedlab.cluster.wall_clock import WallClock, entropy
+from schedlab.decisions.schedulers import rival_warnings
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.kernel.errors import SchedlabError
 
@@ -257,7 +256,7 @@ class ServedCluster(ServedAPI):
         return self.cluster
 
     def _run_programs(self) -> None:
-        self.cluster.run_scheduler_pods(MastersFirst(RBACAuthorizer(Access(self.cluster.registry))))
+        self.cluster.run_scheduler_pods()
 
     def _logs(self) -> LogSource | None:
         return self.cluster.logs
@@ -292,6 +291,8 @@ class ServedCluster(ServedAPI):
             "revision": store.revision,
             "objects": {resource: store.count(resource) for resource in store.resources()},
             "decisions": log.status(),
+            "schedulers": [one.as_json() for one in self.cluster.schedulers()],
+            "warnings": rival_warnings(self.cluster.schedulers()),
             "memoryBytes": memory_bytes(),
             "dataDir": None if data_dir is None else str(data_dir.absolute()),
             "etcdServers": None if etcd is None else list(etcd.servers),

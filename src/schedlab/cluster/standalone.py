@@ -35,6 +35,7 @@ from schedlab.cluster.scheduler_access import ReviewedAccess
 from schedlab.cluster.scheduler_instance import InstanceSettings, Process, SchedulerInstance
 from schedlab.cluster.scheduler_server import SchedulerServer, checks_of
 from schedlab.cluster.wall_clock import WallClock, entropy
+from schedlab.decisions.schedulers import OWN
 from schedlab.remote.client import RemoteClient
 from schedlab.remote.kubeconfig import Access
 from schedlab.remote.rate_limit import RateLimit
@@ -105,8 +106,8 @@ class StandaloneScheduler:
         log = self.instance.decisions
         return {
             "startedAt": format_time(self._started_ns),
-            "scheduling": self.instance.is_active,
-            "lacking": list(self._client.lacking()),
+            "schedulers": [self.instance.known(OWN).as_json()],
+            "warnings": [],
             "decisions": log.status(),
             "memoryBytes": memory_bytes(),
         }

@@ -52,7 +52,7 @@ def explain_foreign(cluster: Cluster, namespace: str, name: str, question: PodQu
         raise SchedlabError(str(error.args[0]), hint="name one of these nodes") from error
     cluster.explainer.add_present(out, namespace, name)
     out["placedBy"] = {**placement.as_json(), "source": source, "text": _who(placement, source)}
-    out["answer"] = f"{_shadow(out, placement.node, of_now=of_now)} {out['answer']}"
+    out["answer"] = _shadow(out, placement.node, of_now=of_now)
     if placement.at_ns:
         out["time"] = format_micro_time(placement.at_ns)
     return out
@@ -153,7 +153,7 @@ def _shadow(out: dict[str, Any], node: str, *, of_now: bool) -> str:
     entry = next((entry for entry in out["nodes"] if entry["node"] == node), None)
     against = "" if entry is None else _against(entry, out, node)
     if not chosen:
-        return f"The scheduler {who} of ours would have put it nowhere {state}{against}."
+        return f"The scheduler {who} of ours would have put it nowhere {state}{against}. {out['answer']}"
     return f"The scheduler {who} of ours would have chosen {chosen} {state}{against}."
 
 

@@ -44,5 +44,7 @@ def fork(
         original=cluster,
         revision=revision,
     )
+    if cluster.runs_scheduler_pods:
+        made.run_scheduler_pods()
     made.start()
     return made

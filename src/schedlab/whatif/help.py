@@ -159,6 +159,9 @@ def _that_fits(trial: Trial, case: Case, stored: StoredObject, needed: Sequence[
         suggestion = Suggestion((), node)
         message = f"the pod fits on node {node}, but {' and '.join(_hindrances(needed))}"
         return Help(stored.key, message, (_finished(trial, stored, suggestion, needed),), trial.attempts, fits=True)
+    if trial.idle:
+        message = f"the pod fits on node {node}, but its scheduler does not work: {trial.idle}"
+        return Help(stored.key, message, (), trial.attempts, fits=True)
     queued = trial.scheduler.queue.contents()
     places = {"active": queued.active, "backoff": queued.backoff, "unschedulable": queued.unschedulable}
     waits = next((_WAITING[place] for place, keys in places.items() if stored.key in keys), "is being tried")

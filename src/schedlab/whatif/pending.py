@@ -45,6 +45,7 @@ class Group:
             "pods": [pod.key for pod in self.pods],
             "fix": cheapest,
             "fits": self.help is not None and self.help.fits,
+            "help": "" if self.help is None else self.help.message,
         }
 
 

@@ -60,6 +60,8 @@ class Trial:
         self.scheduler = scheduler
         self.listers = listers
         self._answer = answer
+        #: How the scheduler in the cluster is, if it does not work now.
+        self.idle = ""
         #: How many attempts there were: what a search costs, whatever the machine.
         self.attempts = 0
         self._device_revision = 0
@@ -94,8 +96,11 @@ class Trial:
         if instance is None:
             return cls.of(cluster)
         store = cluster.store.fork()
-        if not instance.is_synced:
-            return cls._told(cluster, FrozenListers(store), instance)
+        if not instance.is_active:
+            made = cls._told(cluster, FrozenListers(store), instance)
+            assert instance.desk is not None, "it is one of this cluster"
+            made.idle = instance.known(instance.desk.by).told()
+            return made
         listers = FrozenListers(store, instance.informers)
         return cls._made(cluster, listers, instance, Origin.of(instance.scheduler))
 

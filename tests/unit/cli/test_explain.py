@@ -77,6 +77,27 @@ def test_explanation_is_asked_for_with_the_token(home: Home, capsys: pytest.Capt
     assert "Scheduled on c with 370 points" in capsys.readouterr().out
 
 
+def test_a_scheduler_beside_the_cluster_explains_its_own_decisions(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is asked only while it runs, and only when it works on the same API server."""
+    beside, elsewhere = Home.of("beside"), Home.of("elsewhere")
+    missing = json.dumps({"message": "pod default/p waits for its scheduler second"}).encode()
+    with _server(404, missing) as (url, _), _server(200, json.dumps(_explanation()).encode()) as (other, asked):
+        home.write_cluster({"apiserver": "https://127.0.0.1:1", "simulator": url})
+        for one, server in ((elsewhere, "https://127.0.0.1:2"), (beside, "https://127.0.0.1:1")):
+            one.prepare()
+            one.write_cluster({"server": server, "simulator": other})
+        with elsewhere.hold():
+            assert _run("explain", "pod/p") == 1
+        assert "waits for its scheduler second" in capsys.readouterr().err
+        with beside.hold():
+            assert _run("explain", "pod/p") == 0
+
+    assert len(asked) == 1
+    assert "scheduler default-scheduler (schedlab scheduler --name beside)" in capsys.readouterr().out
+
+
 def test_json_is_the_answer_as_it_came(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     explanation = _explanation()
     with _server(200, json.dumps(explanation).encode()) as (url, _):

@@ -22,6 +22,11 @@ FACTS = {
     "startedAt": "2026-01-01T00:00:00Z",
     "revision": 12,
     "objects": {"nodes": 3, "pods": 4},
+    "schedulers": [
+        {"names": ["default-scheduler", "b"], "where": "this cluster", "state": "scheduling", "detail": ""},
+        {"names": [], "where": "pod a/b", "state": "ended", "detail": "exit code 1"},
+    ],
+    "warnings": ["2 schedulers decide for pods of b"],
     "decisions": {
         "attempts": 5,
         "pods": 4,
@@ -94,6 +99,9 @@ def test_status_of_a_running_cluster(
         "running since    2026-01-01T00:00:00Z",
         "kept in          memory only",
         "memory           96 MiB",
+        "scheduler        default-scheduler, b: this cluster (scheduling)",
+        "scheduler        none: pod a/b (ended, exit code 1)",
+        "warning          2 schedulers decide for pods of b",
         "decisions        5 attempts of 4 pods, 3 of 512 MiB, at most 60 s old; 4 pods forgotten",
         "objects          7 at revision 12",
         "  nodes  3",
@@ -112,6 +120,28 @@ def test_status_of_an_api_server_alone(home: Home, capsys: pytest.CaptureFixture
 
     assert code == 2
     assert "this is an API server alone" in err
+
+
+def test_status_of_a_scheduler_alone(
+    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home.write_cluster({"server": "https://127.0.0.1:1", "simulator": "http://127.0.0.1:2", "pid": 3})
+    own = {"names": ["a"], "where": "this cluster", "state": "standby", "detail": "waits for the lease x/y"}
+    keys = ("startedAt", "decisions", "memoryBytes")
+    _answer(monkeypatch, 200, {**{key: FACTS[key] for key in keys}, "schedulers": [own], "warnings": []})
+    with home.hold():
+        code, out, _ = _run(capsys, "status")
+
+    assert code == 0
+    assert out.splitlines()[1:] == [
+        "Kubernetes API   https://127.0.0.1:1",
+        "parts            a scheduler alone",
+        "simulator        http://127.0.0.1:2",
+        "running since    2026-01-01T00:00:00Z",
+        "memory           96 MiB",
+        "scheduler        a: this cluster (standby, waits for the lease x/y)",
+        "decisions        5 attempts of 4 pods, 3 of 512 MiB, at most 60 s old; 4 pods forgotten",
+    ]
 
 
 def test_status_as_json(home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
