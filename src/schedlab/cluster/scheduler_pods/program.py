@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from schedlab.api.object import StoredObject
+from schedlab.apimachinery.errors import NotFound, StatusError
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.apimachinery.yaml import YAMLError, load_document
 from schedlab.apiserver.authentication import UserInfo
@@ -38,6 +39,15 @@ _ACCOUNT_FOLDER: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 _STATIC: Final = "/etc/kubernetes/"
 _NO_ACCOUNT: Final = (
     "invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER environment variable"
+)
+_AUTHENTICATION: Final = "extension-apiserver-authentication"
+_NO_AUTHENTICATION: Final = (
+    f"Unable to get configmap/{_AUTHENTICATION} in kube-system.  Usually fixed by 'kubectl create rolebinding -n "
+    f"kube-system ROLEBINDING_NAME --role={_AUTHENTICATION}-reader --serviceaccount=YOUR_NS:YOUR_SA'"
+)
+_ANONYMOUS: Final = "This may treat all requests as anonymous."
+_REQUIRE_AUTHENTICATION: Final = (
+    "To require authentication configuration lookup to succeed, set --authentication-tolerate-lookup-failure=false"
 )
 _PROBED: Final = ("/healthz", "/livez", "/readyz")
 
@@ -130,7 +140,24 @@ class SchedulerProgram:
         recording = Recording(around.decisions, self._where, (around.spans,))
         instance = SchedulerInstance(settings, client, around.engine, process, recording)
         self.instance = instance
+        self._look_up_authentication(client)
         instance.start()
+
+    def _look_up_authentication(self, client: AccountClient) -> None:
+        """Say what kube-scheduler says that may not read how the API server tells clients apart; it goes on without."""
+        try:
+            client.get("configmaps", _AUTHENTICATION, "kube-system")
+        except NotFound:
+            return  # there is none here; the right to read it is what matters
+        except StatusError as error:
+            said = (
+                ("requestheader_controller.go:204", _NO_AUTHENTICATION),
+                ("authentication.go:397", f"Error looking up in-cluster authentication configuration: {error.message}"),
+                ("authentication.go:398", f"Continuing without authentication configuration. {_ANONYMOUS}"),
+                ("authentication.go:399", _REQUIRE_AUTHENTICATION),
+            )
+            for place, text in said:
+                self._write(f"{klog_header('W', self._around.clock.now_ns(), 1, place)}{text}")
 
     def _configuration(self, command: Command) -> Mapping[str, Any] | None:
         raw: Mapping[str, Any] | None = None

@@ -49,6 +49,13 @@ def test_flags_are_read_in_all_their_forms() -> None:
     assert command.election == {"leaderElect": True, "leaseDuration": "5s"}
 
 
+def test_the_command_of_kubeadms_static_pod_is_taken() -> None:
+    words = ["--authentication-kubeconfig=/etc/kubernetes/scheduler.conf", "--bind-address=127.0.0.1"]
+    words += ["--authorization-kubeconfig=/etc/kubernetes/scheduler.conf", "--authentication-tolerate-lookup-failure"]
+
+    assert parse([*words, "--kubeconfig=/etc/kubernetes/scheduler.conf"]).kubeconfig == "/etc/kubernetes/scheduler.conf"
+
+
 @pytest.mark.parametrize("words", [["-v", "3"], ["-v=3"], ["--v=3"], ["--v", "3"]])
 def test_verbosity_has_a_short_form(words: list[str]) -> None:
     assert parse(words).verbosity == 3

@@ -8,6 +8,8 @@ import yaml
 from schedlab.apimachinery.errors import BadRequest
 from tests.support.scheduler_pods import COMMAND, CONFIG, SchedulerLab
 
+AUTHENTICATION = "extension-apiserver-authentication"
+
 
 def test_its_pods_are_scheduled_and_it_says_so() -> None:
     lab = SchedulerLab()
@@ -54,6 +56,28 @@ def test_without_rights_it_says_what_a_real_one_would_and_waits() -> None:
     assert not ready_before
     assert lab.status()["ready"]
     assert lab.nodes_of_pods()["mine"]
+
+
+def test_without_the_role_of_the_documentation_it_cannot_look_up_authentication_and_goes_on() -> None:
+    lab = SchedulerLab()
+    lab.grant()
+    lab.deploy()
+    lab.run()
+    poor = lab.log()
+    binding = {
+        "metadata": {"name": "my-scheduler-reads-authentication"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": f"{AUTHENTICATION}-reader"},
+        "subjects": [{"kind": "ServiceAccount", "name": "my-scheduler", "namespace": "kube-system"}],
+    }
+    lab.create("rolebindings.rbac.authorization.k8s.io", binding, "kube-system")
+    lab.deploy("rich")
+    lab.run()
+
+    user = 'User "system:serviceaccount:kube-system:my-scheduler"'
+    refusal = f'configmaps "{AUTHENTICATION}" is forbidden: {user} cannot get resource "configmaps"'
+    assert f"] Error looking up in-cluster authentication configuration: {refusal}" in poor[1]
+    assert lab.status()["ready"]
+    assert not any("authentication" in line for line in lab.log("rich"))
 
 
 @pytest.mark.parametrize(
