@@ -5,7 +5,7 @@ Each case gets a cluster without nodes and pods, and kubectl. It makes what it n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from tests.support.processes import Control, pod, until
@@ -18,7 +18,7 @@ _TAINTED: Final = "node(s) had untolerated taint(s)"
 _FULL: Final = {"Insufficient cpu": 1}
 
 
-def node(name: str, cpu: str = "4", taints: object = (), **labels: str) -> dict[str, Any]:
+def node(name: str, cpu: str = "4", taints: Sequence[dict[str, str]] = (), **labels: str) -> dict[str, Any]:
     size = {"cpu": cpu, "memory": "8Gi", "pods": "20"}
     return {
         "apiVersion": "v1",

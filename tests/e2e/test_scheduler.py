@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +165,7 @@ def test_another_copy_takes_over_each_time_the_leader_is_killed(environment: dic
             time.sleep(0.07 * round_)
             leader.process.kill()
             leader.process.wait()
-            until(lambda names=names: two_run() and names <= control.bound(), f"all of {sorted(names)}", 60)
+            until(partial(_are_bound, control, names, two_run), f"all of {sorted(names)}", 60)
         _next_leader(copies, two_run)
         scheduled = [event["regarding"]["name"] for event in _events(control) if event["reason"] == "Scheduled"]
     finally:
@@ -175,6 +176,10 @@ def test_another_copy_takes_over_each_time_the_leader_is_killed(environment: dic
     assert len(scheduled) == len(set(scheduled))
     transitions = control.get("lease", "kube-scheduler", "-n", "kube-system")["spec"]["leaseTransitions"]
     assert transitions >= 5
+
+
+def _are_bound(control: Control, names: set[str], two_run: Callable[[], bool]) -> bool:
+    return two_run() and names <= control.bound()
 
 
 def _next_leader(copies: Sequence[Copy], two_run: Callable[[], bool]) -> Copy:
