@@ -66,7 +66,7 @@ $(VENV)/.made:
 	@touch $@
 
 # The web UI is built by the way (hatch_build.py); SCHEDLAB_WITHOUT_UI=1 leaves it out.
-UI_SOURCES := $(shell find ui/src ui/index.html ui/package-lock.json ui/tsconfig.json ui/vite.config.ts -type f)
+UI_SOURCES := $(shell find ui/src examples/shop ui/index.html ui/package-lock.json ui/tsconfig.json ui/vite.config.ts -type f)
 
 $(VENV)/.installed: $(VENV)/.made pyproject.toml requirements/run.lock $(UI_SOURCES)
 	@echo "installing schedlab into $(VENV)"

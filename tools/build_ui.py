@@ -18,17 +18,19 @@ BUILT = ROOT / "src" / "schedlab" / "web" / "built"
 #: Holds the digest of the sources from which the files beside it were built.
 STAMP = BUILT / "sources.sha256"
 _INSTALLED = UI / "node_modules" / ".lock.sha256"
-#: What the built files depend on, besides ui/src.
+#: What the built files depend on. The shop is one of the page's templates.
+_FOLDERS = (UI / "src", ROOT / "examples" / "shop")
 _SETTINGS = ("index.html", "package-lock.json", "tsconfig.json", "vite.config.ts")
 
 
 def digest() -> str:
     """The digest of everything the built files are made from."""
-    files = [UI / name for name in _SETTINGS] + sorted(path for path in (UI / "src").rglob("*") if path.is_file())
+    files = [UI / name for name in _SETTINGS]
+    files += sorted(path for folder in _FOLDERS for path in folder.rglob("*") if path.is_file())
     found = hashlib.sha256()
     for file in files:
         content = file.read_bytes()
-        found.update(f"{file.relative_to(UI).as_posix()} {len(content)}\n".encode())
+        found.update(f"{file.relative_to(ROOT).as_posix()} {len(content)}\n".encode())
         found.update(content)
     return found.hexdigest()
 
@@ -66,7 +68,7 @@ def npm(*arguments: str) -> None:
     if result.returncode:
         raise SystemExit(
             f"error: npm {' '.join(arguments)} failed in {UI}; its own words are above\n"
-            "hint: the first build needs the network; then run the same command again"
+            "hint: if it could not fetch packages, the network is needed once; SCHEDLAB_WITHOUT_UI=1 installs without the UI"
         )
 
 

@@ -24,7 +24,7 @@ def test_without_a_session_the_page_tells_how_to_get_one(new_page: Callable[...,
 
 def test_a_link_is_good_once(new_page: Callable[..., Page], simulator: Simulator) -> None:
     """It opens a session, leaves no trace in the address, and lets nobody else in."""
-    link = simulator.login_url()
+    link = simulator.run("ui").strip()
     first, second = new_page(), new_page()
 
     first.goto(link)

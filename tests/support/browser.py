@@ -100,9 +100,13 @@ class Simulator:
         return self._process.pid
 
     def login_url(self) -> str:
-        """Return a new one-time link, as `schedlab ui` prints it."""
-        said = subprocess.run([_PROGRAM, "ui"], env=self._environment, capture_output=True, text=True, check=True)
-        return said.stdout.strip()
+        """Return a new one-time link."""
+        return str(self.api("POST", "/api/v1/login-links").json()["url"])
+
+    def run(self, *arguments: str) -> str:
+        """Return what a verb of schedlab prints."""
+        said = subprocess.run([_PROGRAM, *arguments], env=self._environment, capture_output=True, text=True, check=True)
+        return said.stdout
 
     def api(self, method: str, path: str, body: Any = None, content_type: str = "application/json") -> httpx.Response:
         """Ask the simulator as the administrator; below /k8s the Kubernetes API."""

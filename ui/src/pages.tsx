@@ -23,4 +23,9 @@ export const HOME = "map";
 export const PAGES: Record<string, Page> = {
   map: { title: (texts) => texts.pages.map, load: () => import("./pages/map") },
   objects: { title: (texts) => texts.pages.objects, load: () => import("./pages/objects") },
+  list: { load: () => import("./pages/list") },
+  object: { load: () => import("./pages/object") },
+  create: { title: (texts) => texts.pages.create, load: () => import("./pages/create") },
+  scheduler: { title: (texts) => texts.pages.scheduler, load: () => import("./pages/scheduler") },
+  snapshot: { title: (texts) => texts.pages.snapshot, load: () => import("./pages/snapshot") },
 };

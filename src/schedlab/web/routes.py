@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from schedlab.web import decisions, mirroring, pages, sessions, shadows, status, traces, whatif
+from schedlab.web import cluster_map, decisions, mirroring, pages, sessions, shadows, status, traces, whatif
 from schedlab.web.routing import Route
 
 ROUTES: Final[tuple[Route, ...]] = (
     *pages.ROUTES,
     *sessions.ROUTES,
     *status.ROUTES,
+    *cluster_map.ROUTES,
     *decisions.ROUTES,
     *whatif.ROUTES,
     *mirroring.ROUTES,

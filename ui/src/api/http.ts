@@ -11,14 +11,23 @@ export class ApiError extends Error {
   /** Kubernetes' reason, such as `AlreadyExists`; empty for others. */
   readonly reason: string;
   readonly hint: string;
+  /** Which fields of a manifest are wrong, and why. */
+  readonly causes: Cause[];
 
-  constructor(status: number, message: string, reason = "", hint = "") {
+  constructor(status: number, message: string, reason = "", hint = "", causes: Cause[] = []) {
     super(message);
     this.name = "ApiError";
     this.status = status;
     this.reason = reason;
     this.hint = hint;
+    this.causes = causes;
   }
+}
+
+export interface Cause {
+  /** `spec.containers[0].image` */
+  field: string;
+  message: string;
 }
 
 export interface Ask {
@@ -58,10 +67,23 @@ async function errorOf(answer: Response): Promise<ApiError> {
   try {
     const body = JSON.parse(text);
     const place = body.location ? `${body.location}: ` : "";
-    return new ApiError(answer.status, `${place}${body.message ?? text}`, body.reason ?? "", body.hint ?? "");
+    return new ApiError(
+      answer.status,
+      `${place}${body.message ?? text}`,
+      body.reason ?? "",
+      body.hint ?? "",
+      causesOf(body),
+    );
   } catch {
     return new ApiError(answer.status, text.trim() || `${answer.status} ${answer.statusText}`);
   }
+}
+
+/** Read the causes of a Status; unknown fields are told in its message only. */
+function causesOf(body: { message?: string; details?: { causes?: Partial<Cause>[] } }): Cause[] {
+  const told = (body.details?.causes ?? []).map(({ field = "", message = "" }) => ({ field, message }));
+  const strict = (body.message ?? "").matchAll(/(?:unknown|duplicate) field "([^"]+)"/g);
+  return [...told, ...[...strict].map((match) => ({ field: match[1] ?? "", message: match[0] }))];
 }
 
 /** Yield the JSON values of an answer that comes line by line. */

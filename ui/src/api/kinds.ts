@@ -11,6 +11,8 @@ export interface Kind {
   namespaced: boolean;
   verbs: string[];
   shortNames: string[];
+  /** Whether status is written apart from the rest. */
+  hasStatus: boolean;
   /** `pods`, `deployments.apps`: names the kind in links. */
   id: string;
 }
@@ -26,6 +28,7 @@ interface Discovery {
         scope: string;
         verbs: string[];
         shortNames?: string[];
+        subresources?: { subresource: string }[];
       }[];
     }[];
   }[];
@@ -78,7 +81,7 @@ async function discover(): Promise<Kind[]> {
   for (const item of answers.flatMap((answer) => answer.items)) {
     const group = item.metadata?.name ?? "";
     for (const { version, resources } of item.versions) {
-      for (const { resource, responseKind, scope, verbs, shortNames } of resources ?? []) {
+      for (const { resource, responseKind, scope, verbs, shortNames, subresources } of resources ?? []) {
         const id = group ? `${resource}.${group}` : resource;
         // The first version of a group is the one it prefers.
         if (found.has(id) || !verbs.includes("list")) continue;
@@ -90,6 +93,7 @@ async function discover(): Promise<Kind[]> {
           namespaced: scope === "Namespaced",
           verbs,
           shortNames: shortNames ?? [],
+          hasStatus: subresources?.some((one) => one.subresource === "status") ?? false,
           id,
         });
       }

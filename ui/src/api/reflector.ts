@@ -5,13 +5,13 @@
  *       ▲       │ 410, or another cluster answers
  *       └───────┘ the old copy stays until the new one is complete
  *
- * A stream that breaks is opened again, later each time (0.5 s to 15 s). While the page is hidden nothing is watched:
- * browsers allow six connections to one host, and another tab may need them. Subscribers hear of changes at most every
+ * A stream that breaks is opened again (`Stream`). Subscribers hear of changes at most every
  * 150 ms, with all that changed since.
  */
 
-import { identity, reportCut, reportWell } from "./connection";
+import { identity } from "./connection";
 import { ApiError, ask, askJson, lines } from "./http";
+import { Stream } from "./stream";
 
 export interface Meta {
   name: string;
@@ -55,8 +55,6 @@ export interface Subscriber<T> {
 
 export const BATCH_MS = 150;
 const PAGE = 1000;
-const BACKOFF_MS_MIN = 500;
-const BACKOFF_MS_MAX = 15_000;
 
 export class Reflector<T> {
   /** By uid. */
@@ -65,66 +63,38 @@ export class Reflector<T> {
   private readonly query: Record<string, string>;
   private readonly form: Form<T>;
   private readonly subscriber: Subscriber<T>;
-  private stopping = new AbortController();
+  private readonly stream: Stream;
   private revision = "";
   private cluster = "";
   private pending: Changes<T> = { all: true, upserted: new Map(), removed: new Set() };
   private timer = 0;
-  private readonly onVisibility = () => (document.hidden ? this.pause() : this.resume());
 
   constructor(path: string, query: Record<string, string>, form: Form<T>, subscriber: Subscriber<T>) {
     this.path = path;
     this.query = query;
     this.form = form;
     this.subscriber = subscriber;
+    this.stream = new Stream((signal, isWell) => this.follow(signal, isWell), subscriber.failed);
   }
 
   start(): void {
-    document.addEventListener("visibilitychange", this.onVisibility);
-    void this.run();
+    this.stream.start();
   }
 
   stop(): void {
-    document.removeEventListener("visibilitychange", this.onVisibility);
-    this.pause();
+    this.stream.stop();
     window.clearTimeout(this.timer);
-    reportWell(this);
   }
 
-  private pause(): void {
-    this.stopping.abort();
-  }
-
-  private resume(): void {
-    if (!this.stopping.signal.aborted) return;
-    this.stopping = new AbortController();
-    void this.run();
-  }
-
-  private async run(): Promise<void> {
-    const { signal } = this.stopping;
-    let failures = 0;
-    while (!signal.aborted) {
-      try {
-        await this.checkCluster(signal);
-        if (!this.revision) await this.list(signal);
-        reportWell(this);
-        failures = 0;
-        await this.watch(signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        if (error instanceof ApiError && error.status === 410) {
-          this.revision = "";
-          continue;
-        }
-        if (error instanceof ApiError && [400, 401, 403, 404, 406].includes(error.status)) {
-          this.subscriber.failed(error);
-          return;
-        }
-        reportCut(this);
-        failures += 1;
-      }
-      if (failures) await pause(Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (failures - 1)), signal);
+  private async follow(signal: AbortSignal, isWell: () => void): Promise<void> {
+    try {
+      await this.checkCluster(signal);
+      if (!this.revision) await this.list(signal);
+      isWell();
+      await this.watch(signal);
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 410)) throw error;
+      this.revision = "";
     }
   }
 
@@ -210,14 +180,4 @@ export class Reflector<T> {
       this.subscriber.changed(changes, this.items);
     }, BATCH_MS);
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = window.setTimeout(resolve, ms * (0.75 + Math.random() / 2));
-    signal.addEventListener("abort", () => {
-      window.clearTimeout(timer);
-      resolve();
-    });
-  });
 }

@@ -10,14 +10,24 @@ export default function Objects() {
   const [found, setFound] = useState<Kind[]>();
   const [error, setError] = useState<unknown>();
   useEffect(() => void kinds().then(setFound, setError), []);
+  const t = texts.value.objects;
+  const [words, setWords] = useState("");
+  const shown = found?.filter((kind) => `${kind.id} ${kind.kind} ${kind.shortNames}`.toLowerCase().includes(words));
   return (
     <>
       <h1>{texts.value.pages.objects}</h1>
+      <p>{t.about}</p>
       {error !== undefined && <Problem error={error} />}
+      <div class="toolbar">
+        <label class="choice">
+          <span>{t.find}</span>
+          <input type="search" onInput={(event) => setWords(event.currentTarget.value.toLowerCase())} />
+        </label>
+      </div>
       <ul class="kinds">
-        {found?.map((kind) => (
+        {shown?.map((kind) => (
           <li key={kind.id}>
-            <a href={link(["list", kind.id])}>{kind.kind}</a> <span class="muted">{kind.group || "core"}</span>
+            <a href={link(["list", kind.id])}>{kind.kind}</a> <span class="muted">{kind.group || t.core}</span>
           </li>
         ))}
       </ul>

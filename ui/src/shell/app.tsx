@@ -6,6 +6,7 @@ import { staleSince } from "../api/connection";
 import { leave, session, sessionToken } from "../api/session";
 import { HOME, PAGES, type PageProps } from "../pages";
 import { LANGUAGE_NAMES, type Language, language, texts } from "../texts";
+import { Choice } from "./choice";
 import { Login } from "./login";
 import { Notices, Problem } from "./problem";
 import { link, place } from "./router";
@@ -79,29 +80,6 @@ function Header({ withPages }: { withPages: boolean }) {
         )}
       </div>
     </header>
-  );
-}
-
-interface ChoiceProps {
-  label: string;
-  value: string;
-  options: readonly (readonly [string, string])[];
-  onChoose(value: string): void;
-}
-
-/** A drop-down list with its label. */
-export function Choice({ label, value, options, onChoose }: ChoiceProps) {
-  return (
-    <label class="choice">
-      <span>{label}</span>
-      <select value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
-        {options.map(([key, text]) => (
-          <option key={key} value={key}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
 

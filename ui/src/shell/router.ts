@@ -34,3 +34,8 @@ export function amend(query: Record<string, string>): void {
   history.replaceState(null, "", link(path, { ...Object.fromEntries(now), ...query }));
   hash.value = location.hash;
 }
+
+/** The link of an object. */
+export function placeOf(kindId: string, { name, namespace }: { name: string; namespace?: string }): string {
+  return link(["object", kindId, namespace || "-", name]);
+}

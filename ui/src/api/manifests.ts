@@ -1,0 +1,128 @@
+/** Manifests: YAML with one or more objects, where their mistakes are, and writing them to the cluster. */
+
+import { type Document, isMap, isNode, isSeq, parseAllDocuments, stringify } from "yaml";
+import type { KubeObject } from "./forms";
+import { ApiError, type Ask, askJson } from "./http";
+import { type Kind, kindOf, pathOf } from "./kinds";
+
+/** Something wrong at a place of the text. */
+export interface Mistake {
+  from: number;
+  to: number;
+  message: string;
+  /** A warning may be mended by what stands before it in the same text. */
+  severity: "error" | "warning";
+}
+
+interface Parsed {
+  document: Document.Parsed;
+  object: KubeObject;
+}
+
+/** Read a text; the mistakes are those of its YAML. */
+export function parse(text: string): { manifests: Parsed[]; mistakes: Mistake[] } {
+  const manifests: Parsed[] = [];
+  const mistakes: Mistake[] = [];
+  for (const document of parseAllDocuments(text, { version: "1.1" })) {
+    // Of an empty text there are no documents, but something that says so.
+    if (!("contents" in document)) continue;
+    for (const error of document.errors) {
+      mistakes.push({ from: error.pos[0], to: error.pos[1], message: error.message, severity: "error" });
+    }
+    const object = document.errors.length ? undefined : document.toJS();
+    if (object === null || object === undefined) continue;
+    const [from, to] = rangeOf(document, "");
+    if (typeof object.kind !== "string" || typeof object.apiVersion !== "string" || !isMap(document.contents)) {
+      mistakes.push({ from, to, message: "apiVersion and kind say what an object is", severity: "error" });
+    } else manifests.push({ document, object });
+  }
+  return { manifests, mistakes };
+}
+
+/** Write an object down; what only the server is concerned with comes last or not at all. */
+export function dump(object: KubeObject, withManagedFields = false): string {
+  const { managedFields, ...metadata } = object.metadata as Record<string, unknown>;
+  const shown = withManagedFields ? object : { ...object, metadata };
+  return stringify(shown, { version: "1.1", lineWidth: 0 });
+}
+
+/** The place of a field in the text, or of the nearest one above it. */
+function rangeOf(document: Document.Parsed, field: string): [number, number] {
+  let node: unknown = document.contents;
+  let found: [number, number] = [document.range[0], document.range[1]];
+  if (isNode(node) && node.range) found = [node.range[0], Math.min(node.range[1], node.range[0] + 1)];
+  for (const [, plain, bracketed] of field.matchAll(/([^.[\]]+)|\[([^\]]+)\]/g)) {
+    const part = plain ?? bracketed ?? "";
+    if (isMap(node)) {
+      const pair = node.items.find((item) => `${item.key}` === part);
+      if (!pair || !isNode(pair.key) || !pair.key.range) break;
+      found = [pair.key.range[0], pair.key.range[1]];
+      node = pair.value;
+    } else if (isSeq(node)) {
+      const item = node.items[Number(part)];
+      if (!isNode(item) || !item.range) break;
+      found = [item.range[0], item.range[1]];
+      node = item;
+    } else break;
+  }
+  return found;
+}
+
+/** Let the server check a text without keeping anything. */
+export async function check(text: string, write: (object: KubeObject) => Promise<unknown>): Promise<Mistake[]> {
+  const { manifests, mistakes } = parse(text);
+  for (const { document, object } of manifests) {
+    try {
+      await write(object);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status === 0) throw error;
+      const isCertain = manifests.length === 1 || [400, 422].includes(error.status);
+      const causes = error.causes.length ? error.causes : [{ field: "", message: error.message }];
+      for (const { field, message } of causes) {
+        const [from, to] = rangeOf(document, field);
+        const words = field && !message.includes(field) ? `${field}: ${message}` : message;
+        mistakes.push({ from, to, message: words, severity: isCertain ? "error" : "warning" });
+      }
+    }
+  }
+  return mistakes;
+}
+
+const DRY = "&dryRun=All";
+const HOW = "fieldManager=schedlab-ui&fieldValidation=Strict";
+
+function write(path: string, method: string, object: KubeObject, isTrial: boolean, options: Ask = {}) {
+  return askJson<KubeObject>(`${path}?${HOW}${isTrial ? DRY : ""}`, { method, body: object, ...options });
+}
+
+/** Create an object; without a namespace of its own in `namespace`. */
+export async function create(object: KubeObject, namespace: string, isTrial = false): Promise<[Kind, KubeObject]> {
+  const kind = await kindOf(object.apiVersion ?? "", object.kind ?? "");
+  const place = object.metadata?.namespace || namespace;
+  return [kind, await write(pathOf(kind, place), "POST", object, isTrial)];
+}
+
+/** Replace an object by what was made of it; its status is written apart where the kind has it so. */
+export async function replace(kind: Kind, before: KubeObject, after: KubeObject, isTrial = false): Promise<void> {
+  const { name, namespace } = before.metadata;
+  const path = pathOf(kind, namespace, name);
+  const hasNewStatus = kind.hasStatus && !isEqual(before.status, after.status);
+  let saved = after;
+  if (!hasNewStatus || !isEqual({ ...before, status: 0 }, { ...after, status: 0 })) {
+    saved = await write(path, "PUT", after, isTrial);
+  }
+  if (!hasNewStatus) return;
+  // What was only tried has no new version to go on from.
+  const metadata = isTrial ? after.metadata : saved.metadata;
+  await write(`${path}/status`, "PUT", { ...saved, metadata, status: after.status }, isTrial);
+}
+
+export async function remove(kind: Kind, object: KubeObject): Promise<void> {
+  const { name, namespace, uid } = object.metadata;
+  const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid } };
+  await askJson(pathOf(kind, namespace, name), { method: "DELETE", body });
+}
+
+function isEqual(a: unknown, b: unknown): boolean {
+  return stringify(a, { sortMapEntries: true }) === stringify(b, { sortMapEntries: true });
+}

@@ -1,0 +1,62 @@
+/** What the parts of the cluster said of an object, newest first. */
+
+import { useEffect, useState } from "preact/hooks";
+import { type KubeObject, WHOLE } from "../api/forms";
+import { Reflector } from "../api/reflector";
+import { texts } from "../texts";
+import { age } from "./age";
+
+interface KubeEvent extends KubeObject {
+  type?: string;
+  reason?: string;
+  message?: string;
+  count?: number;
+  lastTimestamp?: string;
+  eventTime?: string;
+  series?: { count?: number; lastObservedTime?: string };
+}
+
+const when = (event: KubeEvent) =>
+  event.series?.lastObservedTime ?? event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp ?? "";
+
+export function Events({ uid, namespace }: { uid: string; namespace: string }) {
+  const t = texts.value.events;
+  const [events, setEvents] = useState<KubeEvent[]>([]);
+  useEffect(() => {
+    const path = `/k8s/api/v1/namespaces/${encodeURIComponent(namespace || "default")}/events`;
+    const reflector = new Reflector<KubeObject>(path, { fieldSelector: `involvedObject.uid=${uid}` }, WHOLE, {
+      changed: (_, items) => setEvents([...items.values()].sort((a, b) => (when(a) < when(b) ? 1 : -1))),
+      failed: () => undefined,
+    });
+    reflector.start();
+    return () => reflector.stop();
+  }, [uid]);
+  if (!events.length) return <p class="muted">{t.none}</p>;
+  return (
+    <div class="scroll">
+      <table>
+        <thead>
+          <tr>
+            <th>{t.age}</th>
+            <th>{t.type}</th>
+            <th>{t.reason}</th>
+            <th>{t.message}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {events.map((event) => (
+            <tr key={event.metadata.uid}>
+              <td>
+                {age(when(event))}
+                {(event.series?.count ?? event.count ?? 1) > 1 && ` ×${event.series?.count ?? event.count}`}
+              </td>
+              <td>{event.type}</td>
+              <td>{event.reason}</td>
+              <td class="message">{event.message}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
