@@ -1,4 +1,4 @@
-"""The pytest plugin, there for every project that has schedlab installed: fixtures `cluster` and `expect`.
+"""The pytest plugin, there for every project that has schedlab installed: fixtures `cluster`, `expect`, `run_scenario`.
 
     @pytest.mark.cluster(nodes=3)
     def test_web_is_placed(cluster, expect):
@@ -12,13 +12,20 @@ from __future__ import annotations
 from collections.abc import Generator
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
 if TYPE_CHECKING:
     from schedlab.laboratory import Cluster
+    from schedlab.scenario.results import Run
     from schedlab.testing import Expect
+
+    class RunScenario(Protocol):
+        """What the fixture `run_scenario` is."""
+
+        def __call__(self, file: str | Path, *, seed: int | None = None) -> Run: ...
+
 
 _MARKER = (
     "cluster(*objects, files=(), **options): what the fixture `cluster` begins with; objects and options are those of "
@@ -85,6 +92,16 @@ def cluster(request: pytest.FixtureRequest) -> Cluster:
     )
     made.apply(*objects)
     return made
+
+
+@pytest.fixture
+def run_scenario(request: pytest.FixtureRequest) -> RunScenario:
+    """Give what runs a scenario file, named relative to the test, with its own or another seed."""
+    from schedlab.scenario.experiment import Experiment
+    from schedlab.scenario.file import read_scenario
+
+    folder = request.path.parent
+    return lambda file, *, seed=None: Experiment(read_scenario(folder / file), seed=seed).run()
 
 
 @pytest.fixture

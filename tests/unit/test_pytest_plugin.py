@@ -79,6 +79,58 @@ def test_it(expect):
     project.runpytest().assert_outcomes(passed=1)
 
 
+SCENARIO = """
+apiVersion: schedlab.dev/v1alpha1
+kind: Scenario
+cluster: {nodes: [{count: 1}]}
+loads:
+- name: load
+  arrivals: {every: 10s}
+  count: 5
+  pods: [{runTime: 30s, template: {spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "2"}}}]}}}]
+"""
+
+
+def test_metrics_of_a_scenario_are_compared(project: pytest.Pytester) -> None:
+    """Two fit beside each other; the third waits until the first ends. Unknown names are mistakes."""
+    (project.path / "load.yaml").write_text(SCENARIO)
+    project.makepyfile(
+        HEAD
+        + """
+@pytest.fixture
+def run(run_scenario):
+    return run_scenario("load.yaml")
+
+def test_holds(expect, run):
+    assert expect(run).metric("wait_max") < 60
+    assert expect(run).metric("pods_finished") >= 5
+    assert expect(run).metric("wait_p50") >= 0
+    assert expect(run).metric("pods_pending") <= 0
+    assert expect(run).metric("attempts") > 4
+
+def test_fails(expect, run):
+    expect(run).metric("wait_max") < 0.001
+
+def test_unknown(expect, run):
+    expect(run).metric("wait_p98") < 1
+
+def test_not_measured(expect, run):
+    expect(run).metric("fragmentation_gpu_mean") < 1
+"""
+    )
+
+    result = project.runpytest()
+
+    result.assert_outcomes(passed=1, failed=3)
+    result.stdout.fnmatch_lines_random(
+        [
+            "E*AssertionError: load, seed 1: wait_max is *, but is expected to be < 0.001",
+            "E*SchedlabError: there is no metric wait_p98",
+            "E*AssertionError: load: fragmentation_gpu_mean was not measured",
+        ]
+    )
+
+
 def test_a_failure_shows_the_answer_and_the_line_of_the_test(project: pytest.Pytester) -> None:
     """The frames of the plugin are hidden."""
     project.makepyfile(

@@ -47,6 +47,7 @@ _VERBS: Final = (
     ("decisions", "schedlab.cli.decisions:decisions", "List, filter and export what was decided."),
     ("env", "schedlab.cli.env:env", "Print the shell line that points kubectl at the simulator."),
     ("run", "schedlab.cli.run:run", "Run a scenario, and tell what came out."),
+    ("test", "schedlab.cli.decision_tests:run_tests", "Run scenario files as tests of decisions."),
     ("bench", "schedlab.cli.bench:bench", "Measure scheduling with kube-scheduler's own workloads."),
 )
 

@@ -124,7 +124,14 @@ def _objects(source: model.ClusterSource, reader: Reader) -> list[dict[str, Any]
 
 
 def _pod(
-    place: Place, group: model.PodTemplate, name: str, reader: Reader, sample: Mapping[str, Any], weight: int = 1
+    place: Place,
+    group: model.PodTemplate,
+    name: str,
+    reader: Reader,
+    sample: Mapping[str, Any],
+    weight: int = 1,
+    *,
+    is_one: bool = False,
 ) -> PodPlan | None:
     template = read_template((*place, "template"), group.template, reader)
     if template is None:
@@ -133,7 +140,8 @@ def _pod(
     if body is None:
         return None
     reader.check_home((*place, "template"), {**_POD, **body})
-    if body["metadata"].get("name") and body["metadata"]["name"] == template.make(1, 2, sample)["metadata"]["name"]:
+    own_name = not is_one and body["metadata"].get("name")
+    if own_name and own_name == template.make(1, 2, sample)["metadata"]["name"]:
         reader.wrong(
             (*place, "template"), "all pods have one name", "leave metadata.name out, or put {{.Index}} into it"
         )
@@ -148,7 +156,7 @@ def _run_time(place: Place, text: str | None, reader: Reader) -> Distribution | 
 
 def _burst(number: int, group: model.PodGroup, reader: Reader) -> LoadPlan:
     """Pods that are there at the start are a load all of whose arrivals are at once."""
-    pod = _pod(("cluster", "pods", number), group, f"pods-{number}", reader, {})
+    pod = _pod(("cluster", "pods", number), group, f"pods-{number}", reader, {}, is_one=group.count == 1)
     arrivals = [Arrival(0, None, {})] * group.count
     return LoadPlan(f"pods-{number}", [] if pod is None else [pod], 0, None, None, None, arrivals, starts_itself=True)
 

@@ -30,12 +30,16 @@ _SHOWN_MAX: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether an assertion holds, and what was found; `place` is where it stands in the file."""
+    """Whether an assertion holds, and what was found; `place` is where it stands in the file.
+
+    pods: those that are not as they should be, `NAMESPACE/NAME`.
+    """
 
     text: str
     place: str
     holds: bool
     found: str
+    pods: tuple[str, ...] = ()
 
 
 # --- Reading ---------------------------------------------------------------------------------------------------------
@@ -113,11 +117,16 @@ def judge_pods(
     if not chosen:
         nothing_else = wanted == 0
         return Verdict(check.text, check.place, nothing_else, "there are none")
-    wrong = [found for pod in chosen if (found := _fault(check, pod, nodes, message_of))]
-    if not wrong:
+    faults = {
+        f"{pod.metadata.namespace}/{pod.metadata.name}": found
+        for pod in chosen
+        if (found := _fault(check, pod, nodes, message_of))
+    }
+    if not faults:
         return Verdict(check.text, check.place, holds=True, found=f"{len(chosen)} pods")
-    more = f" and {len(wrong) - _SHOWN_MAX} more" if len(wrong) > _SHOWN_MAX else ""
-    return Verdict(check.text, check.place, holds=False, found=f"{'; '.join(wrong[:_SHOWN_MAX])}{more}")
+    more = f" and {len(faults) - _SHOWN_MAX} more" if len(faults) > _SHOWN_MAX else ""
+    found = f"{'; '.join([*faults.values()][:_SHOWN_MAX])}{more}"
+    return Verdict(check.text, check.place, holds=False, found=found, pods=tuple(faults))
 
 
 def _is_meant(check: Check, pod: Pod) -> bool:
