@@ -125,8 +125,8 @@ class Cluster(API):
         super().__init__(clock, random, settings, caller, backend=backend, store=store)
         self.settings, self._random = settings, random
         self._reconfigured = 0
-        # How many hold the controllers still.
-        self._held = 0
+        # How many keep it at rest.
+        self._resting = 0
         self._controllers: list[Part] = []
         self.root_ca = root_ca
         #: Scheduler configurations that were in force, by their digests in records, with where they come from.
@@ -284,15 +284,15 @@ class Cluster(API):
         self.outsiders.written(obj, verb, subresource, options)
 
     @contextmanager
-    def without_controllers(self) -> Iterator[None]:
-        """Let no controller act while objects come whose owners and dependents are not all there yet."""
-        self._held += 1
-        self.engine.suspend(self._controllers)
+    def at_rest(self) -> Iterator[None]:
+        """Let neither controllers nor the scheduler act while objects come whose like are not all there yet."""
+        self._resting += 1
+        self.engine.suspend([*self._controllers, self.scheduler])
         try:
             yield
         finally:
-            self._held -= 1
-            if not self._held:
+            self._resting -= 1
+            if not self._resting:
                 self.engine.resume()
             if self._wake is not None:
                 self._wake()

@@ -117,7 +117,7 @@ class Cluster:
         chosen = found.scheduler_config if config is None else config
         made = cls(config=chosen, seed=seed, plugins=plugins, feature_gates=feature_gates)
         loaded = Loaded()
-        with made.simulation.without_controllers():
+        with made.simulation.at_rest():
             for _ in load_objects(made.simulation.registry, found.objects, loaded):
                 pass
         if strict and loaded.problems:

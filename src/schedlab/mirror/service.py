@@ -50,8 +50,8 @@ class MirroredCluster(Protocol):
     def reconfigure(self, raw: Mapping[str, Any]) -> None:
         """Put another configuration in force; raises ConfigError, and then the old one stays."""
 
-    def without_controllers(self) -> AbstractContextManager[None]:
-        """Let no controller act for a while."""
+    def at_rest(self) -> AbstractContextManager[None]:
+        """Let neither controllers nor the scheduler act for a while."""
 
 
 class Mirroring:
@@ -107,13 +107,14 @@ class Mirroring:
         if replace:
             await self._restore()
         loaded = Loaded()
-        await _in_slices(load_steps(self.registry, checked, loaded))
+        with self._cluster.at_rest():
+            await _in_slices(load_steps(self.registry, checked, loaded))
         return loaded
 
     async def load_objects(self, objects: Sequence[dict[str, Any]]) -> Loaded:
         """Load objects of files (mirror.manifests)."""
         loaded = Loaded()
-        with self._cluster.without_controllers():
+        with self._cluster.at_rest():
             await _in_slices(load_objects(self.registry, objects, loaded))
         return loaded
 
@@ -126,7 +127,7 @@ class Mirroring:
 
     async def _restore(self) -> None:
         # A controller that acts in between makes anew what has just been taken away.
-        with self._cluster.without_controllers():
+        with self._cluster.at_rest():
             for _ in range(_PASSES):
                 await _in_slices(self._initial_state.steps())
 
@@ -138,7 +139,7 @@ class Mirroring:
         transport = Transport(access, _USER_AGENT)
         importer = self._importing = Importer(Source(transport), self.registry, options)
         try:
-            with self._cluster.without_controllers():
+            with self._cluster.at_rest():
                 async for resource, count in importer.run():
                     yield {"resource": resource, "objects": count}
             yield {"report": importer.report.as_json()}

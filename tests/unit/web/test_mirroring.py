@@ -345,6 +345,37 @@ def test_a_wrong_order_to_replay_is_refused(body: object) -> None:
     assert Server().ask("POST", "/api/v1/replay", body)[0] == 400
 
 
+def test_pods_are_tried_when_all_nodes_are_there_and_ready() -> None:
+    """Whoever is loaded first is placed first."""
+    server = Server()
+    anti_affinity = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "kubernetes.io/hostname"}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [anti_affinity]}}
+    capacity = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    nodes = [
+        {"kind": "Node", "metadata": {"name": f"n{number}"}, "status": {"capacity": capacity}} for number in (0, 1)
+    ]
+    spec = {"containers": [{"name": "c", "image": "i"}], "affinity": affinity}
+    pods = [
+        {"kind": "Pod", "metadata": {"name": f"db-{number}", "labels": {"app": "db"}}, "spec": spec}
+        for number in range(3)
+    ]
+    fill = [{"kind": "ConfigMap", "metadata": {"name": f"c{number}"}} for number in range(20)]
+
+    async def load_while_the_cluster_lives() -> None:
+        objects = [{"apiVersion": "v1", **obj} for obj in (*nodes, *pods, *fill)]
+        loading = asyncio.ensure_future(server.mirroring.load_objects(objects))
+        while not loading.done():
+            server.lab.run()
+            await asyncio.sleep(0)
+        assert (await loading).problems == []
+
+    asyncio.run(load_while_the_cluster_lives())
+    server.lab.run()
+
+    assert [name for name, node in server.lab.nodes_of_pods().items() if not node] == ["db-2"]
+    assert [len(story.attempts) for story in server.lab.cluster.log.stories()] == [1, 1, 1]
+
+
 def test_objects_of_files_are_loaded() -> None:
     server = Server()
     node = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"}}
