@@ -1,51 +1,25 @@
 """An explanation as one HTML page that stands alone: no script, nothing loaded from elsewhere.
 
-Names and messages come from objects anybody may have written, so every text is escaped, and the page forbids itself
-scripts and all outside content.
+Names and messages come from objects anybody may have written, so every text is escaped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import Any, Final
+from typing import Any
 
 from schedlab.cli.explain_numbers import choice, node_numbers, versus
 from schedlab.cli.explain_text import scheduler_words
 from schedlab.cli.explain_waiting import preemption, queue
-
-_STYLE: Final = """
-body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:76rem;padding:0 1rem;color:#1c2024;background:#fff}
-h1{font-size:1.3rem}h2{font-size:1.05rem;margin-top:2rem}
-.answer{font-size:1.1rem}.message{background:#f3f4f6;padding:.6rem .8rem;border-radius:.4rem}
-.scroll{overflow-x:auto}table{border-collapse:collapse}th,td{padding:.2rem .6rem;text-align:left;vertical-align:top}
-th{border-bottom:2px solid #c9ced6}td{border-bottom:1px solid #e4e7ec}
-.no{color:#b3261e;font-weight:600}.ok{color:#1b6e3c}.chosen{background:#e8f3ec}
-pre{background:#f3f4f6;padding:.6rem .8rem;border-radius:.4rem;overflow-x:auto}
-@media(prefers-color-scheme:dark){body{color:#e6e8ea;background:#16181b}.message,pre{background:#23272c}
-th{border-color:#4a5058}td{border-color:#30353b}.no{color:#ff8a80}.ok{color:#7fd6a0}.chosen{background:#1d3a29}}
-"""
-_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+from schedlab.cli.html_page import html_page, row
 
 
 def explain_html(explanation: Mapping[str, Any]) -> str:
     """Return the page."""
     placed = explanation.get("placedBy")
     title = f"Pod {explanation['pod']}" + ("" if placed else f", attempt {explanation['attempt']}")
-    return "\n".join(
-        (
-            "<!doctype html>",
-            '<html lang="en">',
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
-            '<meta name="viewport" content="width=device-width">',
-            f"<title>{escape(title)}</title>",
-            f"<style>{_STYLE}</style>",
-            f"<h1>{escape(title)}</h1>",
-            *_body(explanation),
-            "</html>",
-        )
-    )
+    return html_page(title, _body(explanation))
 
 
 def _body(explanation: Mapping[str, Any]) -> Iterator[str]:
@@ -88,7 +62,7 @@ def _filter_table(explanation: Mapping[str, Any]) -> list[str]:
     plugins = list(dict.fromkeys(plugin for entry in nodes for plugin in entry["plugins"]))
     if not plugins:
         return []
-    rows = [_row("th", ("node", *plugins))]
+    rows = [row("th", ("node", *plugins))]
     for entry in nodes:
         cells = []
         for plugin in plugins:
@@ -106,7 +80,7 @@ def _score_table(explanation: Mapping[str, Any]) -> list[str]:
     if not scored:
         return []
     plugins = list(scored[0]["scores"])
-    rows = [_row("th", ("node", "total", *plugins))]
+    rows = [row("th", ("node", "total", *plugins))]
     for entry in scored:
         cells = (entry["node"], entry["total"], *(entry["scores"][plugin]["final"] for plugin in plugins))
         rows.append(_tr(entry, explanation, "".join(f"<td>{escape(str(cell))}</td>" for cell in cells)))
@@ -116,7 +90,3 @@ def _score_table(explanation: Mapping[str, Any]) -> list[str]:
 def _tr(entry: Mapping[str, Any], explanation: Mapping[str, Any], cells: str) -> str:
     chosen = ' class="chosen"' if entry["node"] == explanation["selected"] else ""
     return f"<tr{chosen}>{cells}</tr>"
-
-
-def _row(tag: str, cells: Iterable[object]) -> str:
-    return "<tr>" + "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"

@@ -27,7 +27,7 @@ _OVER: Final = frozenset(("Succeeded", "Failed"))
 class Fate:
     """One pod. Times are nanoseconds from the start of the run, -1 for what has not happened.
 
-    `was_there`: it had a node when it was first seen, so it did not wait. ends: it runs for a time only. reason: the
+    `was_there`: it had a node when it was first seen, so it did not wait. ends: it runs for a time only. owner: its controller as KIND/NAME. reason: the
     plugins that turned it down last.
     """
 
@@ -37,6 +37,7 @@ class Fate:
     created_ns: int
     was_there: bool
     ends: bool
+    owner: str = ""
     node: str = ""
     phase: str = "Pending"
     scheduled_ns: int = -1
@@ -167,7 +168,8 @@ class Fates:
         meta = pod.metadata
         owner = meta.controller()
         ends = RUN_TIME in meta.annotations or (owner is not None and owner.kind == "Job")
-        fate = Fate(meta.namespace, meta.name, meta.uid, self._now_ns(), bool(pod.spec.node_name), ends)
+        named = "" if owner is None else f"{owner.kind}/{owner.name}"
+        fate = Fate(meta.namespace, meta.name, meta.uid, self._now_ns(), bool(pod.spec.node_name), ends, named)
         if pod.spec.scheduling_gates:
             fate.reason = GATED
         self.all[meta.uid] = fate

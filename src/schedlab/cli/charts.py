@@ -1,0 +1,72 @@
+"""Line charts as SVG that stands in a page: no script, nothing loaded from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Final
+
+_WIDTH, _HEIGHT = 640, 180
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 8, 8, 24
+COLOURS: Final = ("#2563a8", "#c2571a", "#2e7d4f", "#8a3ea8", "#8a6d00", "#00707a")
+#: So many points of a line are drawn; of more, the first, lowest, highest and last of each piece.
+_POINTS_MAX: Final = 800
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Values that hold from each time until the next."""
+
+    name: str
+    times: Sequence[float]
+    values: Sequence[float]
+
+
+def step_chart(title: str, lines: Sequence[Line], unit: str = "") -> str:
+    """Return a chart of step lines over time in seconds."""
+    drawn = [line for line in lines if line.times]
+    end = max((line.times[-1] for line in drawn), default=0.0) or 1.0
+    top = max((max(line.values) for line in drawn), default=0.0) or 1.0
+    parts = [
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title)}">',
+        f"<title>{escape(title)}</title>",
+        *_axes(end, top, unit),
+    ]
+    for number, line in enumerate(drawn):
+        parts.append(f'<path d="{_path(line, end, top)}" fill="none" stroke="{COLOURS[number % len(COLOURS)]}"/>')
+    return "".join((*parts, "</svg>"))
+
+
+def _axes(end: float, top: float, unit: str) -> list[str]:
+    low, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
+    time, word = (end / 3600, "h") if end >= 7200 else (end / 60, "min") if end >= 120 else (end, "s")
+    return [
+        f'<path d="M{_LEFT} {_TOP}V{low}H{right}" fill="none" stroke="currentColor" opacity=".5"/>',
+        f'<text x="{_LEFT - 6}" y="{_TOP + 10}" text-anchor="end">{top:.3g}{escape(unit)}</text>',
+        f'<text x="{_LEFT - 6}" y="{low}" text-anchor="end">0</text>',
+        f'<text x="{right}" y="{_HEIGHT - 6}" text-anchor="end">{time:.3g} {word}</text>',
+    ]
+
+
+def _path(line: Line, end: float, top: float) -> str:
+    width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
+    points = _thinned([*zip(line.times, line.values, strict=True)])
+    text: list[str] = []
+    for time, value in points:
+        x, y = _LEFT + width * time / end, _TOP + height * (1 - value / top)
+        text.append(f"H{x:.1f}V{y:.1f}" if text else f"M{x:.1f} {y:.1f}")
+    return "".join((*text, f"H{_WIDTH - _RIGHT}"))
+
+
+def _thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Leave so many points that no peak is lost."""
+    if len(points) <= _POINTS_MAX:
+        return points
+    size = 4 * len(points) // _POINTS_MAX
+    found: list[tuple[float, float]] = []
+    for start in range(0, len(points), size):
+        piece = points[start : start + size]
+        extremes = (piece[0], min(piece, key=lambda one: one[1]), max(piece, key=lambda one: one[1]), piece[-1])
+        found += sorted(dict.fromkeys(extremes))
+    return found

@@ -1,0 +1,96 @@
+"""A comparison as one HTML page that stands alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import Any, Final
+
+from schedlab.cli.charts import COLOURS, Line, step_chart
+from schedlab.cli.compare_text import difference_text, letter, number_text
+from schedlab.cli.html_page import html_page, row
+from schedlab.scenario.comparing import Comparison
+from schedlab.scenario.metrics import COLUMNS
+from schedlab.scenario.pairing import CONFIGURATION, EARLIER
+
+_MOVED_SHOWN: Final = 200
+
+
+def compare_html(found: Comparison) -> str:
+    """Return the report."""
+    return html_page(f"{found.scenario}: {len(found.configs)} scheduler configurations compared", _body(found))
+
+
+def _body(found: Comparison) -> Iterator[str]:
+    seeds = ", ".join(map(str, found.seeds))
+    yield f"<p>Seeds {escape(seeds)}. Scheduler service time {escape(found.service_time)}.</p>"
+    if found.interrupted:
+        yield '<p class="no">It was interrupted: only the seeds above are told.</p>'
+    yield "<ul>"
+    for place, name in enumerate(found.configs):
+        colour = COLOURS[place % len(COLOURS)]
+        yield f'<li><b style="color:{colour}">{letter(place)}</b> {escape(name)}</li>'
+    yield "</ul><h2>Metrics</h2>"
+    yield "<p>Means over the seeds, differences to A with their 95&nbsp;% intervals (paired, Student's t).</p>"
+    yield from _metrics(found)
+    yield f"<h2>Over time, seed {found.seeds[0]}</h2>"
+    yield from _charts(found)
+    for place, name in enumerate(found.configs[1:]):
+        yield f"<h2>Pods placed elsewhere with {letter(place + 1)}: {escape(name)}</h2>"
+        yield from _moved(found, place)
+
+
+def _metrics(found: Comparison) -> Iterator[str]:
+    yield '<div class="scroll"><table>'
+    names = [letter(place) for place in range(len(found.configs))]
+    yield row("th", ("metric", "unit", *names, *(f"{name} - A" for name in names[1:])))
+    for name, one in found.metrics().items():
+        differences = [difference_text(each, one["better"]) for each in one["differences"]]
+        kind = "ok" if any(text.endswith("better") for text in differences) else ""
+        kind = "no" if any(text.endswith("worse") for text in differences) else kind
+        yield row("td", (name, one["unit"], *(number_text(mean) for mean in one["means"]), *differences), kind)
+    yield "</table></div>"
+
+
+def _charts(found: Comparison) -> Iterator[str]:
+    columns = dict.fromkeys(name for rows in found.series for row_ in rows for name in row_)
+    for name in columns:
+        known = COLUMNS.get(name.partition(".")[0])
+        lines = [_line(letter(place), rows, name) for place, rows in enumerate(found.series)]
+        if known is None or not any(any(line.values) for line in lines):
+            continue
+        yield f"<h3>{escape(name)}</h3><p>{escape(known.text)}</p>"
+        yield step_chart(name, lines)
+
+
+def _line(name: str, rows: list[dict[str, Any]], column: str) -> Line:
+    known = [one for one in rows if one.get(column) is not None]
+    return Line(name, [one["time_s"] for one in known], [one[column] for one in known])
+
+
+def _moved(found: Comparison, place: int) -> Iterator[str]:
+    count, moved = found.moved_counts[place], found.moved[place][:_MOVED_SHOWN]
+    if not moved:
+        yield "<p>None.</p>"
+        return
+    if count > len(moved):
+        yield f"<p>{count} pods; the first {len(moved)} of them:</p>"
+    yield '<div class="scroll"><table>'
+    yield row("th", ("seed", "pod", "node with A", f"node with {letter(place + 1)}", "flipped by", "why"))
+    for one in moved:
+        flipped = one["plugin"] or one["how"] if one["cause"] == CONFIGURATION else EARLIER
+        yield row("td", (one["seed"], one["pod"], one["before"] or "-", one["after"] or "-", flipped, one["reason"]))
+    yield "</table></div>"
+    for one in moved:
+        for name, decision in zip(("A", letter(place + 1)), one.get("decisions", ()), strict=False):
+            yield from _decision(f"{one['pod']} (seed {one['seed']}) with {name}", decision)
+
+
+def _decision(title: str, decision: Mapping[str, Any]) -> Iterator[str]:
+    yield f"<details><summary>{escape(title)}: {escape(decision['selected'] or decision['message'])}</summary>"
+    yield '<div class="scroll"><table>'
+    yield row("th", ("node", "total", *decision["plugins"]))
+    for one in decision["rows"]:
+        chosen = "chosen" if one["node"] == decision["selected"] else ""
+        yield row("td", (one["node"], one["total"], *one["scores"]), chosen)
+    yield "</table></div></details>"

@@ -1,0 +1,204 @@
+"""One scenario under several scheduler configurations, over several seeds.
+
+Every seed is run once per configuration, and what comes is the same in all of them; so differences are paired. One seed
+is the work of one process: what it returns does not depend on which process that is, nor on how many there are.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from schedlab.cluster.memory import calm_garbage_collector
+from schedlab.kernel.errors import SchedlabError
+from schedlab.scenario.experiment import Experiment
+from schedlab.scenario.file import read_scenario, with_configuration
+from schedlab.scenario.metrics import metric_of
+from schedlab.scenario.observing import service_time_text
+from schedlab.scenario.pairing import by_plugin, describe_move, moved_pods
+from schedlab.scenario.plan import Plan
+from schedlab.scenario.statistics import paired_difference
+from schedlab.whatif.shadow import Shadow
+
+#: Moved pods of one seed and configuration that are described, and those that come with their decisions.
+_MOVED_MAX: Final = 200
+_TABLES_MAX: Final = 20
+OWN: Final = "the scenario's own"
+#: What one seed came to: a run per configuration, and the moved pods of all but the first.
+SeedResult: TypeAlias = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What came out. configs: their names, the first is what others are compared with.
+
+    runs: by seed, then by configuration: metrics, digest, assertions that failed. moved: by configuration, with seeds.
+    series: of the first seed, by configuration.
+    """
+
+    scenario: str
+    service_time: str
+    configs: list[str]
+    seeds: list[int]
+    interrupted: bool = False
+    runs: list[list[dict[str, Any]]] = field(default_factory=list)
+    moved: list[list[dict[str, Any]]] = field(default_factory=list)
+    moved_counts: list[int] = field(default_factory=list)
+    series: list[list[dict[str, Any]]] = field(default_factory=list)
+
+    def metrics(self) -> dict[str, dict[str, Any]]:
+        """Return per metric its values by configuration and seed, and differences to the first configuration."""
+        names = dict.fromkeys(name for runs in self.runs for run in runs for name in run["metrics"])
+        found = {}
+        for name in names:
+            known = metric_of(name)
+            values = [[runs[place]["metrics"].get(name) for runs in self.runs] for place in range(len(self.configs))]
+            if known is not None and any(value is not None for of in values for value in of):
+                found[name] = {
+                    "unit": known.unit,
+                    "better": known.better,
+                    "values": values,
+                    "means": [_mean(of) for of in values],
+                    "differences": [_difference(values[0], of) for of in values[1:]],
+                }
+        return found
+
+    def data(self) -> dict[str, Any]:
+        """Return it as JSON-shaped data, without the series."""
+        return {
+            "scenario": self.scenario,
+            "serviceTime": self.service_time,
+            "configs": self.configs,
+            "seeds": self.seeds,
+            "interrupted": self.interrupted,
+            "metrics": self.metrics(),
+            "digests": [[run["digest"] for run in runs] for runs in self.runs],
+            "failed": [[run["failed"] for run in runs] for runs in self.runs],
+            "moved": [
+                {"config": name, "pods": count, "byPlugin": by_plugin(moved), "described": moved}
+                for name, count, moved in zip(self.configs[1:], self.moved_counts, self.moved, strict=True)
+            ],
+        }
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _difference(before: Sequence[float | None], after: Sequence[float | None]) -> dict[str, Any] | None:
+    pairs = [(a, b) for a, b in zip(before, after, strict=True) if a is not None and b is not None]
+    if not pairs:
+        return None
+    found = paired_difference([a for a, _ in pairs], [b for _, b in pairs])
+    return {**asdict(found), "clear": found.is_clear}
+
+
+# --- Running ---------------------------------------------------------------------------------------------------------
+
+
+@cache
+def plans_of(file: Path, configs: tuple[Path | None, ...]) -> tuple[Plan, ...]:
+    """Return the plan under each configuration (None: the scenario's own); files are read once. Raises SchedlabError."""
+    plan = read_scenario(file)
+    return tuple(plan if config is None else with_configuration(plan, config) for config in configs)
+
+
+def compare(
+    file: Path,
+    configs: Sequence[Path | None],
+    seeds: Sequence[int],
+    *,
+    jobs: int = 1,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Comparison:
+    """Run every seed under every configuration; Ctrl-C leaves what was finished. Raises SchedlabError.
+
+    `jobs` processes work at the same time; `progress` hears how many seeds are finished.
+    """
+    chosen = tuple(configs) or (None,)
+    plans = plans_of(file, chosen)
+    names = [OWN if config is None else str(config) for config in chosen]
+    found = Comparison(plans[0].name, service_time_text(plans[0].settings.service_time), names, [])
+    results: dict[int, SeedResult] = {}
+    try:
+        for seed, result in _results(file, chosen, seeds, jobs):
+            results[seed] = result
+            progress(len(results))
+    except KeyboardInterrupt:
+        found.interrupted = True
+    found.seeds = [seed for seed in seeds if seed in results]
+    if not found.seeds:
+        raise SchedlabError("was interrupted before the first seed was finished", location=str(file))
+    found.runs = [results[seed]["runs"] for seed in found.seeds]
+    found.series = results[found.seeds[0]]["series"]
+    for place in range(len(chosen) - 1):
+        moved = [{"seed": seed, **one} for seed in found.seeds for one in results[seed]["moved"][place]["described"]]
+        found.moved.append(moved)
+        found.moved_counts.append(sum(results[seed]["moved"][place]["pods"] for seed in found.seeds))
+    return found
+
+
+def _results(
+    file: Path, configs: tuple[Path | None, ...], seeds: Sequence[int], jobs: int
+) -> Iterator[tuple[int, SeedResult]]:
+    """Yield the results of seeds as they are finished."""
+    if jobs == 1 or len(seeds) == 1:
+        for seed in seeds:
+            yield seed, run_seed(file, configs, seed)
+        return
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(min(jobs, len(seeds)), context, _begin_worker)
+    try:
+        futures: dict[Future[SeedResult], int] = {pool.submit(run_seed, file, configs, seed): seed for seed in seeds}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _begin_worker() -> None:
+    # Ctrl-C reaches the whole group of processes; the first one decides what becomes of it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    calm_garbage_collector()
+
+
+def run_seed(file: Path, configs: tuple[Path | None, ...], seed: int) -> SeedResult:
+    """Run one seed under every configuration."""
+    experiments = [Experiment(plan, seed=seed) for plan in plans_of(file, configs)]
+    first, others = experiments[0], experiments[1:]
+    shadows = [_shadow(first, other) for other in others]
+    runs = [experiment.run() for experiment in experiments]
+    moved = []
+    for other, shadow in zip(others, shadows, strict=True):
+        pairs = [*moved_pods(first, other)]
+        shadowed = {difference.pod: difference.flip for difference in shadow.differences}
+        described = [
+            describe_move(first, other, pair, shadowed, tables=number < _TABLES_MAX)
+            for number, pair in enumerate(pairs[:_MOVED_MAX])
+        ]
+        moved.append({"pods": len(pairs), "described": described})
+    return {
+        "runs": [_brief(run.metrics, run.digest, [f"{one.text}: {one.found}" for one in run.failed]) for run in runs],
+        "series": [list(run.series) for run in runs],
+        "moved": moved,
+    }
+
+
+def _shadow(first: Experiment, other: Experiment) -> Shadow:
+    """Let the configuration of another run decide beside the first one."""
+    settings = other.plan.settings
+    location = settings.scheduler_config_location
+    shadow = Shadow(location, first.cluster, settings.scheduler_config or {}, location)
+    first.cluster.observers.add(shadow)
+    return shadow
+
+
+def _brief(metrics: Mapping[str, Any], digest: str, failed: list[str]) -> dict[str, Any]:
+    return {"metrics": dict(metrics), "digest": digest, "failed": failed}
