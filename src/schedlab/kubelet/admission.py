@@ -10,6 +10,7 @@ volume admission is left to their own parts.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -33,10 +34,15 @@ TAINT_MESSAGE: Final = "Predicate TaintToleration failed: node(s) had untolerate
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Why a kubelet refuses a pod: the pod's status.reason and the text after `Pod was rejected: `."""
+    """Why a kubelet refuses a pod: the pod's status.reason and the text after `Pod was rejected: `.
+
+    resource, missing: of what there is too little, and how much of it, if that is why.
+    """
 
     reason: str
     message: str
+    resource: str = field(default="", compare=False)
+    missing: int = field(default=0, compare=False)
 
 
 @dataclass(slots=True)
@@ -66,13 +72,23 @@ class NodeAccount:
 
 def admit(pod: Pod, node: Node, account: NodeAccount) -> Rejection | None:
     """Return None when the node takes the pod, else the first reason, in the kubelet's order."""
-    return (
-        _system(pod, node)
-        or _resources(pod, node, account)
-        or _node_affinity(pod, node)
-        or _ports(pod, account)
-        or _taints(pod, node)
-    )
+    return next(rejections(pod, node, account), None)
+
+
+def rejections(pod: Pod, node: Node, account: NodeAccount) -> Iterator[Rejection]:
+    """Yield all reasons against a pod, in the kubelet's order."""
+    if (wrong := _system(pod, node)) is not None:
+        yield wrong
+        return
+    yield from _resources(pod, node, account)
+    for found in (_node_affinity(pod, node), _ports(pod, account), _taints(pod, node)):
+        if found is not None:
+            yield found
+
+
+def is_static(pod: Pod) -> bool:
+    """Whether a node has a pod from somewhere else than the API."""
+    return any(pod.metadata.annotations.get(key, "api") != "api" for key in STATIC)
 
 
 def _system(pod: Pod, node: Node) -> Rejection | None:
@@ -85,28 +101,29 @@ def _system(pod: Pod, node: Node) -> Rejection | None:
     return None
 
 
-def _resources(pod: Pod, node: Node, account: NodeAccount) -> Rejection | None:
+def _resources(pod: Pod, node: Node, account: NodeAccount) -> Iterator[Rejection]:
     allocatable = {
         name: parse_milli(text) if name == "cpu" else parse_value(text)
         for name, text in node.status.allocatable.items()
     }
     count, allowed = len(account.requests), allocatable.get("pods", 0)
     if count + 1 > allowed:
-        return _out_of("pods", 1, count, allowed)
+        yield _out_of("pods", 1, count, allowed)
     for name, amount in pod_requests(pod).items():
         extended = "/" in name and name not in allocatable
         if amount == 0 or extended or name == "pods":
             continue
         used, capacity = account.used.get(name, 0), allocatable.get(name, 0)
         if amount > capacity - used:
-            return _out_of(name, amount, used, capacity)
-    return None
+            yield _out_of(name, amount, used, capacity)
 
 
 def _out_of(name: str, requested: int, used: int, capacity: int) -> Rejection:
     return Rejection(
         f"OutOf{name}",
         f"Node didn't have enough resource: {name}, requested: {requested}, used: {used}, capacity: {capacity}",
+        name,
+        requested - (capacity - used),
     )
 
 
@@ -124,7 +141,7 @@ def _ports(pod: Pod, account: NodeAccount) -> Rejection | None:
 
 
 def _taints(pod: Pod, node: Node) -> Rejection | None:
-    if any(pod.metadata.annotations.get(key, "api") != "api" for key in STATIC):
+    if is_static(pod):
         return None
     taint = find_untolerated(node.spec.taints, pod.spec.tolerations, ("NoExecute",))
     return Rejection("TaintToleration", TAINT_MESSAGE) if taint is not None else None

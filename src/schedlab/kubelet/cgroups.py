@@ -29,6 +29,7 @@ from schedlab.api.rules.qos import BEST_EFFORT, BURSTABLE, GUARANTEED, qos_class
 from schedlab.api.rules.requests import CPU, MEMORY, amounts_of, is_sidecar, pod_limits, pod_requests
 from schedlab.api.views.core import Container, Node, Pod
 from schedlab.apimachinery.quantity import QuantityError, parse, parse_value
+from schedlab.kubelet.preemption import is_critical
 
 SHARES_MIN: Final = 2
 SHARES_MAX: Final = 262_144
@@ -45,7 +46,7 @@ _BITS_MIN: Final = 1000
 _BITS_MAX: Final = 10**15
 _OOM_GUARANTEED: Final = -997
 _OOM_BEST_EFFORT: Final = 1000
-_CRITICAL: Final = 2_000_000_000
+_NODE_CRITICAL: Final = "system-node-critical"
 # runc multiplies the part of a limit that may be used without throttling by this; upstream's default.
 _THROTTLING_PERCENT: Final = 90
 _CONTEXT: Final = Context(prec=40)
@@ -198,7 +199,7 @@ def _protected(pod: Pod, request: int, limit: int, node: Node) -> dict[str, str]
 def oom_score_adj(pod: Pod, container: Container, capacity_bytes: int) -> int:
     """Return who is killed first when the node runs out of memory: higher ones are."""
     kind = qos_class(pod)
-    if kind == GUARANTEED or (pod.spec.priority or 0) >= _CRITICAL:
+    if kind == GUARANTEED or (is_critical(pod) and pod.spec.priority_class_name == _NODE_CRITICAL):
         return _OOM_GUARANTEED
     if kind == BEST_EFFORT or not capacity_bytes:
         return _OOM_BEST_EFFORT

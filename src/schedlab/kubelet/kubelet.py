@@ -79,7 +79,13 @@ class Kubelet:
         # Recorders that have been written to in this step, in order.
         self._told: dict[str, EventRecorder] = {}
         self._stamps = EventStamps(clock, _STAMP_OFFSET_NS)
-        self._workers = PodWorkers(clock, random or SeededRandom(1), self._events_of, self._later_pod)
+        self._workers = PodWorkers(
+            clock,
+            random or SeededRandom(1),
+            self._events_of,
+            self._later_pod,
+            lambda node: self._pods.indexed(_NODE_INDEX, node),
+        )
         self._pods.add_index(_NODE_INDEX, lambda pod: str(pod.view.spec.node_name))
         informers.on_change("nodes", self._on_node)
         informers.on_change("pods", self._on_pod)

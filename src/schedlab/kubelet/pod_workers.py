@@ -11,7 +11,7 @@ ends after one second, or after what its annotation pod-complete.stage.kwok.x-k8
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -22,8 +22,8 @@ from schedlab.client.event_recorder import EventRecorder
 from schedlab.client.protocol import Write
 from schedlab.kernel.clock import SECOND_NS, Clock
 from schedlab.kernel.randomness import RandomSource
-from schedlab.kubelet import resize, status
-from schedlab.kubelet.admission import admit
+from schedlab.kubelet import preemption, resize, status
+from schedlab.kubelet.admission import Rejection, admit
 from schedlab.kubelet.life.container_life import Note
 from schedlab.kubelet.life.plan import has_plan
 from schedlab.kubelet.life.pod_life import DEADLINE_MESSAGE, DEADLINE_REASON, PodLife
@@ -80,7 +80,7 @@ class Observer(Protocol):
 
 
 class PodWorkers:
-    """The pods of all nodes; `later` has a pod looked at again at a time."""
+    """The pods of all nodes; `later` has a pod looked at again at a time, `pods_on` are those of a node."""
 
     def __init__(
         self,
@@ -88,11 +88,13 @@ class PodWorkers:
         random: RandomSource,
         events_of: Callable[[SimulatedNode], EventRecorder],
         later: Callable[[str, str, int], None],
+        pods_on: Callable[[str], Iterable[StoredObject]],
     ) -> None:
         self._clock = clock
         self._random = random
         self._events_of = events_of
         self._later = later
+        self._pods_on = pods_on
         self.stages: Stages = NoStages()
         self.observer: Observer | None = None
         self.programs: Programs = NoPrograms()
@@ -180,6 +182,13 @@ class PodWorkers:
             return ()
         rejection = None if pod.metadata.uid in state.account.requests else admit(pod, node, state.account)
         now_ns = self._clock.now_ns()
+        if rejection is not None and preemption.is_critical(pod):
+            others = [each for each in self._pods_on(state.name) if each.uid in state.account.requests]
+            room = preemption.make_room(pod, node, state.account, others)
+            if not isinstance(room, Rejection):
+                self._later(stored.namespace, stored.name, now_ns + SECOND_NS)
+                return [self._preempt(victim, state) for victim in room]
+            rejection = room
         if rejection is not None:
             self._tell(stored, state, Note("Warning", rejection.reason, rejection.message))
             report = status.rejected_status(stored.raw, rejection, format_time(now_ns))
@@ -197,6 +206,11 @@ class PodWorkers:
         if self._needs_life(pod, state):
             return self._live(stored, node, state, address)
         return [self._status(stored, status.running_status(stored.raw, state.address, address, format_time(now_ns)))]
+
+    def _preempt(self, stored: StoredObject, state: SimulatedNode) -> Write:
+        """End a pod that is in the way of a critical one."""
+        self._tell(stored, state, Note("Warning", preemption.REASON, preemption.MESSAGE))
+        return self._status(stored, preemption.preempted_status(stored.raw, format_time(self._clock.now_ns())))
 
     def _leaves(self, stored: StoredObject, part: str) -> bool:
         """Whether a part of a pod's life is left to a Stage."""

@@ -148,7 +148,16 @@ def test_container_without_a_limit_has_that_of_its_pod() -> None:
     [
         ({"requests": {"memory": "8Gi"}}, {}, 3),
         ({"requests": {"memory": "1Mi"}}, {}, 999),
-        ({"requests": {"memory": "1Mi"}}, {"priority": 2_000_000_000}, -997),
+        (
+            {"requests": {"memory": "1Mi"}},
+            {"priority": 2_000_000_000, "priorityClassName": "system-cluster-critical"},
+            999,
+        ),
+        (
+            {"requests": {"memory": "1Mi"}},
+            {"priority": 2_000_001_000, "priorityClassName": "system-node-critical"},
+            -997,
+        ),
         ({"requests": {"cpu": "1"}}, {}, 999),
         # The pod's own request is shared by its containers.
         ({}, {"resources": {"requests": {"memory": "4Gi"}}}, 500),
