@@ -41,6 +41,8 @@ class Meddler(InProcessClient):
         self._plane = plane
         self.changes = 0
         self.deletions = 0
+        #: The names of what somebody else has deleted.
+        self.deleted: list[str] = []
 
     def submit(self, write: Write, done: Completion | None = None) -> None:
         """Change or delete the object first, as often as asked for."""
@@ -56,6 +58,7 @@ class Meddler(InProcessClient):
             self._plane.patch(write.resource, write.name, note, write.namespace)
         elif self.deletions:
             self.deletions -= 1
+            self.deleted.append(write.name)
             self._plane.delete(write.resource, write.name, "Background", namespace=write.namespace)
 
 

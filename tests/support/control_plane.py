@@ -179,8 +179,10 @@ class ControlPlane:
                 self.delete("pods", pod["metadata"]["name"], grace_s=0)
 
     def finish(self, name: str, phase: str = "Succeeded", **status: Any) -> None:
-        """Let a pod end."""
-        self.patch("pods", name, {"status": {"phase": phase, **status}}, subresource="status")
+        """Let a pod end; a kubelet never leaves one ready that does not run."""
+        unready = {"type": "Ready", "status": "False", "lastTransitionTime": format_time(self.clock.now_ns())}
+        told = {"conditions": [unready], **status, "phase": phase}
+        self.patch("pods", name, {"status": told}, subresource="status")
 
 
 def _answered(controllers: Iterable[str]) -> list[str]:
