@@ -41,6 +41,8 @@ _MOMENTARY = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
     (re.compile(r"\b\d+(ms|s|m|h|d)(\d+s)?\b(?= |$)", re.MULTILINE), "<age>"),
     (re.compile(r"127\.0\.0\.1:\d+"), "<address>"),
+    (re.compile(r"\b\d+ objects of revision \d+ and \d+ attempts"), "<n> objects and attempts"),
+    (re.compile(r"\b\d+ objects loaded, with their"), "<n> objects loaded, with their"),
     (re.compile(r"\bhappened \d+ times"), "happened <n> times"),
     (re.compile(r"[ \t]+"), " "),
 )

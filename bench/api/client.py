@@ -13,14 +13,21 @@ import httptools
 from bench.api.server import Server
 
 
-def request(server: Server, method: str, path: str, body: Any = None, accept: str = "application/json") -> bytes:
+def request(
+    server: Server,
+    method: str,
+    path: str,
+    body: Any = None,
+    accept: str = "application/json",
+    content_type: str = "application/json",
+) -> bytes:
     """Write a request with all that it needs."""
     content = (
         b"" if body is None else body if isinstance(body, bytes) else json.dumps(body, separators=(",", ":")).encode()
     )
     head = (
         f"{method} {path} HTTP/1.1\r\nHost: {server.host}:{server.port}\r\nAuthorization: Bearer {server.token}\r\n"
-        f"Accept: {accept}\r\nUser-Agent: bench/1\r\nContent-Type: application/json\r\n"
+        f"Accept: {accept}\r\nUser-Agent: bench/1\r\nContent-Type: {content_type}\r\n"
         f"Content-Length: {len(content)}\r\n\r\n"
     )
     return head.encode() + content

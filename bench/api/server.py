@@ -43,6 +43,11 @@ class Server:
         pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
 
+    def peak_memory_bytes(self) -> int:
+        """Return the most resident memory that the server has had."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return int(status.partition("VmHWM:")[2].split()[0]) << 10
+
 
 @contextmanager
 def running(verb: str = "apiserver", *arguments: str, durable: bool = False) -> Iterator[Server]:

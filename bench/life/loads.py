@@ -26,9 +26,10 @@ _IDLE_S: Final = 30.0
 _DEPLOYMENT: Final = "/apis/apps/v1/namespaces/default/deployments"
 
 Figures = dict[str, Any]
+Load = Callable[[int], Coroutine[Any, Any, Figures]]
 
 
-class _Watch:
+class Stopwatch:
     """Wall time, and processor time of a server, since it was made."""
 
     def __init__(self, server: Server) -> None:
@@ -47,11 +48,11 @@ async def nodes(scale: int = 1) -> Figures:
     """5,000 nodes are created over HTTP and become Ready."""
     count = NODES // scale
     with running("up") as server:
-        watch = _Watch(server)
+        watch = Stopwatch(server)
         made = (request(server, "POST", "/api/v1/nodes", new_node(number)) for number in range(count))
         await ask(server, made, _CONNECTIONS, 201)
         created = watch.figures()
-        await _until(lambda: _are_ready(server, count))
+        await until(lambda: are_ready(server, count))
         return {"nodes": count, "created": created, "ready": watch.figures()}
 
 
@@ -59,24 +60,24 @@ async def deployment(scale: int = 1) -> Figures:
     """A Deployment of 10,000 replicas on 5,000 nodes is created, scheduled with records, and Running."""
     replicas = REPLICAS // scale
     with running("up", "--nodes", str(NODES // scale)) as server:
-        await _until(lambda: _are_ready(server, NODES // scale))
-        watch = _Watch(server)
+        await until(lambda: are_ready(server, NODES // scale))
+        watch = Stopwatch(server)
         await ask(server, [request(server, "POST", _DEPLOYMENT, _web(replicas))], 1, 201)
 
         async def is_ready() -> bool:
             (body,) = await ask(server, [request(server, "GET", f"{_DEPLOYMENT}/web")])
             return bool(json.loads(body)["status"].get("readyReplicas", 0) == replicas)
 
-        await _until(is_ready)
+        await until(is_ready)
         return {"replicas": replicas, **watch.figures(), "memoryMiB": server.memory_bytes() >> 20}
 
 
 async def idle(scale: int = 1) -> Figures:
     """5,000 nodes with nothing to do: the share of a core that this takes."""
     with running("up", "--nodes", str(NODES // scale)) as server:
-        await _until(lambda: _are_ready(server, NODES // scale))
-        await _until(lambda: _is_quiet(server))
-        watch = _Watch(server)
+        await until(lambda: are_ready(server, NODES // scale))
+        await until(lambda: is_quiet(server))
+        watch = Stopwatch(server)
         await asyncio.sleep(_IDLE_S)
         figures = watch.figures()
         return {"nodes": NODES // scale, **figures, "percentOfCore": round(100 * figures["cpuSeconds"] / _IDLE_S, 2)}
@@ -109,7 +110,7 @@ async def day(scale: int = 1) -> Figures:
 
 #: What is aimed at on two cores, at full size.
 GOALS: Final = {"nodes": "20 s", "deployment": "30 s", "idle": "2 % of a core", "day": "120 s"}
-LOADS: Final[dict[str, Callable[[int], Coroutine[Any, Any, Figures]]]] = {
+LOADS: Final[dict[str, Load]] = {
     "nodes": nodes,
     "deployment": deployment,
     "idle": idle,
@@ -117,7 +118,7 @@ LOADS: Final[dict[str, Callable[[int], Coroutine[Any, Any, Figures]]]] = {
 }
 
 
-async def _until(condition: Callable[[], Awaitable[bool]]) -> None:
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
     deadline_s = time.monotonic() + _WAIT_S_MAX
     while not await condition():
         if time.monotonic() > deadline_s:
@@ -125,14 +126,14 @@ async def _until(condition: Callable[[], Awaitable[bool]]) -> None:
         await asyncio.sleep(_POLL_S)
 
 
-async def _is_quiet(server: Server) -> bool:
+async def is_quiet(server: Server) -> bool:
     """Whether the server has done next to nothing for three seconds."""
     before_s = server.cpu_s()
     await asyncio.sleep(3)
     return server.cpu_s() - before_s < 0.05
 
 
-async def _are_ready(server: Server, count: int) -> bool:
+async def are_ready(server: Server, count: int) -> bool:
     """Whether all nodes are Ready; the last one tells when it is worth to look at all."""
     last = new_node(count - 1)["metadata"]["name"]
     (body,) = await ask(server, [request(server, "GET", f"/api/v1/nodes/{last}")])

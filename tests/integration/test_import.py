@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
+from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.importer import Importer, ImportOptions, Report
 from schedlab.mirror.source import Source
 from schedlab.remote.kubeconfig import Access
@@ -124,6 +125,142 @@ def test_owners_come_along_or_pods_come_without_them() -> None:
         assert other.names("pods") == ["p"]
         assert other.registry.get("pods", "p", "default").raw["metadata"].get("ownerReferences", []) == []
         assert report.changed == {"pods: owners that are not here are left out": 1}
+
+    _run(story)
+
+
+def test_owners_that_nobody_acts_on_keep_their_pods_and_make_none() -> None:
+    async def story(server: Server, lab: Lab) -> None:
+        template = {"metadata": {"labels": {"app": "a"}}, "spec": _pod("x")["spec"]}
+        selector = {"matchLabels": {"app": "a"}}
+        job_template = {**template, "spec": {**template["spec"], "restartPolicy": "Never"}}
+        owners = {
+            "replicasets.apps": {"replicas": 3, "selector": selector, "template": template},
+            "deployments.apps": {"replicas": 3, "selector": selector, "template": template},
+            "statefulsets.apps": {"replicas": 3, "selector": selector, "template": template, "serviceName": "s"},
+            "daemonsets.apps": {"selector": selector, "template": template},
+            "replicationcontrollers": {"replicas": 3, "selector": {"app": "a"}, "template": template},
+            "jobs.batch": {"template": job_template},
+            "cronjobs.batch": {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": job_template}}},
+        }
+        _create(server, "nodes", _node("n"))
+        for resource, spec in owners.items():
+            _create(server, resource, {"metadata": {"name": "o"}, "spec": spec}, "default")
+        uid = server.registry.get("jobs.batch", "o", "default").uid
+        pod = _pod("p", "n", app="a")
+        owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "o", "uid": uid, "controller": True}
+        pod["metadata"] |= {"ownerReferences": [owner], "finalizers": ["batch.kubernetes.io/job-tracking"]}
+        _create(server, "pods", pod, "default")
+        await _import(server, lab, controllers="owners")
+        lab.run(300)
+
+        assert lab.names("pods") == ["p"]
+        assert lab.registry.get("pods", "p", "default").raw["metadata"]["ownerReferences"][0]["uid"] == uid
+        lab.registry.delete("pods", "p", "default")
+        lab.run(60)
+        assert lab.names("pods") == []
+        # Without the annotation it lives.
+        change = {"metadata": {"annotations": {"controllers.schedlab.dev/inert": None}}}
+        lab.registry.patch("replicasets.apps", "o", "merge", change, "default")
+        lab.run()
+        assert len(lab.names("pods")) == 3
+
+    _run(story)
+
+
+def test_further_kinds_are_named_as_kubectl_names_them_and_secrets_lose_their_values() -> None:
+    async def story(server: Server, lab: Lab) -> None:
+        _create(server, "configmaps", {"metadata": {"name": "m"}, "data": {"a": "b"}}, "default")
+        _create(server, "secrets", {"metadata": {"name": "s"}, "data": {"password": "c2VjcmV0"}}, "default")
+        _create(server, "customresourcedefinitions.apiextensions.k8s.io", _widgets())
+        _create(server, "widgets.example.com", {"metadata": {"name": "w"}, "spec": {"size": 3}}, "default")
+        report = await _import(server, lab, more=("cm", "secret", "widgets.example.com"))
+
+        assert lab.registry.get("configmaps", "m", "default").raw["data"] == {"a": "b"}
+        assert lab.registry.get("secrets", "s", "default").raw["data"] == {"password": ""}
+        assert lab.registry.get("widgets.example.com", "w", "default").raw["spec"] == {"size": 3}
+        assert report.changed == {"secrets: values are left out": 1}
+        assert report.lacking == {}
+
+    _run(story)
+
+
+def _widgets() -> dict[str, Any]:
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    return {
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+        },
+    }
+
+
+def test_kinds_that_nobody_knows_are_refused_before_anything_is_asked() -> None:
+    with pytest.raises(SchedlabError, match="no kind 'wigdets' is known"):
+        ImportOptions(more=("wigdets",)).resources()
+    with pytest.raises(SchedlabError, match="no kind 'wigdets' is known"):
+        ImportOptions(selected=("wigdets",)).selects("pods")
+
+
+def test_a_custom_kind_that_is_not_there_is_no_obstacle() -> None:
+    async def story(server: Server, lab: Lab) -> None:
+        _create(server, "nodes", _node("n"))
+        report = await _import(server, lab, more=("widgets.example.com",))
+
+        assert lab.names("nodes") == ["n"]
+        assert report.lacking == {}
+
+    _run(story)
+
+
+def test_the_selector_of_upstream_applies_to_everything() -> None:
+    async def story(server: Server, lab: Lab) -> None:
+        _create(server, "nodes", _node("n"))
+        labelled = _node("labelled")
+        labelled["metadata"]["labels"] = {"team": "a"}
+        _create(server, "nodes", labelled)
+        _create(server, "pods", _pod("a", team="a"), "default")
+        _create(server, "pods", _pod("b"), "default")
+        await _import(server, lab, selector="team=a", selected=("*",))
+
+        assert lab.names("nodes") == ["labelled"]
+        assert lab.names("pods") == ["a"]
+
+    _run(story)
+
+
+def test_progress_says_how_many_there_are() -> None:
+    async def story(server: Server, lab: Lab) -> None:
+        for number in range(300):
+            _create(server, "nodes", _node(f"n-{number}"))
+        transport = Transport(server.access, "schedlab-mirror")
+        importer = Importer(Source(transport), lab.registry, ImportOptions())
+        seen = [progress async for progress in importer.run() if progress.resource == "nodes"]
+        await transport.close()
+
+        assert [progress.total for progress in seen] == [300] * 30
+        assert [progress.seen for progress in seen] == list(range(10, 301, 10))
+
+    _run(story)
+
+
+def test_an_import_that_was_interrupted_goes_on() -> None:
+    async def story(server: Server, lab: Lab) -> None:
+        for number in range(300):
+            _create(server, "nodes", _node(f"n-{number}"))
+        transport = Transport(server.access, "schedlab-mirror")
+        importer = Importer(Source(transport), lab.registry, ImportOptions())
+        async for progress in importer.run():
+            if progress.resource == "nodes" and progress.seen >= 100:
+                break
+        await transport.close()
+        report = await _import(server, lab)
+
+        assert report.unchanged["nodes"] == 100
+        assert report.taken["nodes"] == 200
 
     _run(story)
 

@@ -296,6 +296,7 @@ def _encoded(managed_fields: list[Object]) -> bytes:
         if len(_shared) >= _SHARED_MAX:
             _shared.clear()
             _decoded_fields.clear()
-        found = _shared[encoded] = encoded
+        # A copy: what the encoder returns holds on to the room that it might have needed.
+        found = _shared[encoded] = bytes(memoryview(encoded))
         _decoded_fields[encoded] = managed_fields
     return found

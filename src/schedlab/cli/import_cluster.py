@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, kubeconfig_paths, resolve
@@ -33,12 +33,24 @@ def import_cluster(
     selector: Annotated[str, Parameter(name=["--selector", "-l"], help="Label selector, as with kubectl.")] = "",
     selected: Annotated[
         tuple[str, ...],
-        Parameter(negative="", help="Kinds that the selector applies to, as kubectl names them; pods if not given."),
+        Parameter(
+            negative="",
+            help="Kinds that the selector applies to, as kubectl names them; pods if not given, '*' is all of them.",
+        ),
     ] = (),
     controllers: Annotated[
-        Literal["live", "none"], Parameter(help="Take the owners of pods, which then act here, or pods without owners.")
+        Literal["live", "owners", "none"],
+        Parameter(
+            help="Owners of pods: live, they act here; owners, they are here and nobody acts on them; none, pods come "
+            "without them."
+        ),
     ] = "live",
-    more: Annotated[tuple[str, ...], Parameter(negative="", help="Further kinds to take, as kubectl names them.")] = (),
+    more: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative="", help="Further kinds to take, as kubectl names them; custom ones as widgets.example.com."
+        ),
+    ] = (),
     name: NameOption = None,
 ) -> int:
     """Bring a real cluster into the simulated one: everything that decides where pods go. The source is only read.
@@ -67,16 +79,16 @@ def import_cluster(
 def _from_cluster(home: Home, asked: Mapping[str, Any]) -> int:
     report: Mapping[str, Any] = {}
     console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = (TextColumn("{task.description:45}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("asking the cluster")
+        task = progress.add_task("asking the cluster", total=None)
         for line in simulator_api.stream(home, "POST", "/api/v1/sources/import", asked):
             if "error" in line:
                 raise SchedlabError(line["error"], hint=line.get("hint", "try again: what is there already stays"))
             if "report" in line:
                 report = line["report"]
             else:
-                progress.update(task, description=f"{line['resource']}: {line['objects']}")
+                progress.update(task, description=line["resource"], completed=line["seen"], total=line["total"])
     print("\n".join(report_lines(report)))
     return 1 if report.get("lacking") else 0
 

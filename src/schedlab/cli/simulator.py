@@ -70,7 +70,7 @@ def _serving(chosen: SimulatorConfiguration, config: Path, *, insecure: bool) ->
 async def _begin(chosen: SimulatorConfiguration, mirroring: Mirroring) -> None:
     if chosen.imports:
         access = load_access(chosen.kubeconfig or None)
-        async for progress in mirroring.import_from(access, ImportOptions(selector=chosen.selector)):
+        async for progress in mirroring.import_from(access, ImportOptions(selector=chosen.selector, selected=("*",))):
             if "report" in progress:
                 print("\n".join(report_lines(progress["report"])), flush=True)
     elif chosen.syncs:

@@ -23,7 +23,10 @@ def get(home: Home, path: str) -> tuple[int, dict[str, Any]]:
 
 
 def ask(home: Home, method: str, path: str, body: object = None) -> dict[str, Any]:
-    """Return the answer to a question that may take its time; raises SchedlabError for every other outcome."""
+    """Return the answer to a question that may take its time; raises SchedlabError for every other outcome.
+
+    A body of bytes is sent as it is, any other one as JSON.
+    """
     status, answer = _call(home, method, path, body, _SEARCH_TIMEOUT_S)
     _raise_for_status(status, answer, path)
     return answer
@@ -36,6 +39,15 @@ def stream(home: Home, method: str, path: str, body: object = None) -> Iterator[
             _raise_for_status(answer.status, json.loads(answer.read()), path)
         while line := answer.readline():
             yield json.loads(line)
+
+
+def download(home: Home, path: str) -> bytes:
+    """Return the body of an answer as it is; raises SchedlabError when there is none."""
+    with _answer(home, "GET", path, None, _SEARCH_TIMEOUT_S) as answer:
+        content = answer.read()
+        if answer.status >= _BAD_REQUEST:
+            _raise_for_status(answer.status, json.loads(content), path)
+        return content
 
 
 def _raise_for_status(status: int, answer: dict[str, Any], path: str) -> None:
@@ -64,7 +76,7 @@ def _answer(home: Home, method: str, path: str, body: object, timeout_s: float) 
         )
     address = str(facts["simulator"]).removeprefix("http://")
     connection = http.client.HTTPConnection(address, timeout=timeout_s)
-    sent = None if body is None else json.dumps(body)
+    sent = body if body is None or isinstance(body, bytes) else json.dumps(body)
     try:
         connection.request(method, path, sent, headers={"Authorization": f"Bearer {home.token()}"})
         yield connection.getresponse()

@@ -14,8 +14,10 @@ from cyclopts import App, Parameter
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, resolve
 from schedlab.cli.output_file import write_file
+from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.anonymize import Anonymizer
-from schedlab.mirror.files import read_snapshot
+from schedlab.mirror.complete_snapshot import read_complete
+from schedlab.mirror.files import is_complete, read_snapshot
 from schedlab.mirror.kinds import KINDS
 from schedlab.mirror.snapshot import SCHEDULER_CONFIG
 
@@ -38,6 +40,9 @@ snapshot = App(name="snapshot", help="Save the cluster to a file, load one, or g
 def save(
     file: Path,
     *,
+    complete: Annotated[
+        bool, Parameter(negative="", help="Save all there is, of every kind, with revisions and decisions.")
+    ] = False,
     anonymize: Annotated[
         bool, Parameter(help="Replace names by pseudonyms and leave out what is nobody's business.")
     ] = False,
@@ -45,13 +50,15 @@ def save(
     name: NameOption = None,
 ) -> int:
     """Save pods, nodes, volumes, claims, classes, namespaces and the scheduler's configuration, as
-    kube-scheduler-simulator does.
+    kube-scheduler-simulator does, or everything.
 
     Parameters
     ----------
     file
-        Where to; a name that ends in .json gives JSON, any other YAML.
+        Where to; a name that ends in .json gives JSON, any other YAML. A complete snapshot is a zip archive.
     """
+    if complete:
+        return _save_complete(file, name, anonymize=anonymize)
     home, _ = resolve(name, None)
     document = simulator_api.ask(home, "GET", "/api/v1/export")
     if anonymize:
@@ -80,9 +87,15 @@ def restore(
     ] = False,
     name: NameOption = None,
 ) -> int:
-    """Load a snapshot of ours or of kube-scheduler-simulator."""
-    document = read_snapshot(file)
+    """Load a snapshot of ours, complete or not, or of kube-scheduler-simulator: the file tells what it is."""
     query = "?replace=true" if replace else ""
+    if is_complete(file):
+        answer = simulator_api.ask(resolve(name, None)[0], "POST", f"/api/v1/snapshot{query}", file.read_bytes())
+        print(f"{answer['objects']} objects loaded, with their decisions and the scheduler's configuration")
+        for problem in answer["problems"]:
+            print(f"error: {problem}", file=sys.stderr)
+        return 1 if answer["problems"] else 0
+    document = read_snapshot(file)
     simulator_api.ask(resolve(name, None)[0], "POST", f"/api/v1/import{query}", document)
     count = sum(len(document.get(kind.snapshot) or ()) for kind in KINDS)
     config = ", and the scheduler's configuration" if document.get(SCHEDULER_CONFIG) else ""
@@ -95,4 +108,19 @@ def reset(*, name: NameOption = None) -> int:
     """Bring the cluster back to how it was when the simulator started."""
     simulator_api.ask(resolve(name, None)[0], "PUT", "/api/v1/reset", {})
     print("the cluster is as it was at the start")
+    return 0
+
+
+def _save_complete(file: Path, name: str | None, *, anonymize: bool) -> int:
+    if anonymize:
+        raise SchedlabError(
+            "a complete snapshot has names everywhere, in decisions and events, too",
+            location="--anonymize",
+            hint="leave --complete out",
+        )
+    content = simulator_api.download(resolve(name, None)[0], "/api/v1/snapshot")
+    snapshot = read_complete(content, str(file))
+    write_file(file, [content], private=True)
+    attempts = sum(len(story.attempts) for story in snapshot.stories)
+    print(f"{len(snapshot.objects)} objects of revision {snapshot.revision} and {attempts} attempts saved to {file}")
     return 0

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from schedlab.api.object import StoredObject, WatchEvent
+from schedlab.api.rules.inert import is_inert
 from schedlab.api.views.core import Pod
 from schedlab.api.views.workloads import ReplicaSet, ReplicationController
 from schedlab.apimachinery import selectors
@@ -104,6 +105,8 @@ class ReplicaSetController(Controller):
         found = self._sets.stored(name, namespace)
         if found is None:
             self._expectations.forget(key)
+            return
+        if is_inert(found.view):
             return
         needs_sync = self._expectations.satisfied(key)
         selector = _selector(found)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from schedlab.api.object import WatchEvent
+from schedlab.api.rules.inert import is_inert
 from schedlab.api.views.workloads import Job
 from schedlab.apimachinery.time import parse_time
 from schedlab.client.protocol import Write
@@ -35,7 +36,7 @@ class TTLAfterFinishedController(Controller):
         namespace, name = split_key(key)
         stored = self._jobs.stored(name, namespace)
         due_ns = None if stored is None else _due_ns(stored.view)
-        if stored is None or due_ns is None:
+        if stored is None or due_ns is None or is_inert(stored.view):
             return
         left_ns = due_ns - self.clock.now_ns()
         if left_ns > 0:

@@ -7,7 +7,7 @@ are forgotten, and that is counted, never silent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -215,6 +215,32 @@ class DecisionLog:
             self.archive.keep_move(story.uid, made)
         if len(moves) > MOVES_MAX:
             del moves[: MOVES_MAX // 2]
+
+    def take_over(self, stories: Iterable[PodStory]) -> None:
+        """Add what another log has kept of pods, but for those that are known here.
+
+        Versions of the pods from now on show the attempts; how the cluster was then is not known here.
+        """
+        new = {story.uid: story for story in stories if self.story(story.uid) is None}
+        entries = [(story, attempt) for story in new.values() for attempt in story.attempts]
+        for story, attempt in sorted(entries, key=lambda entry: entry[1].sequence):
+            attempt.moment = attempt.packed.head.position = -1
+            attempt.sequence, self._next_sequence = self._next_sequence, self._next_sequence + 1
+            self._stories[story.uid] = story
+            self._latest_uid[story.namespace, story.name] = story.uid
+            self._in_order[attempt.sequence] = story, attempt
+            if self.archive is not None:
+                self.archive.keep(story, attempt)
+            if attempt.complete_since:
+                self._complete(story.uid, attempt)
+        for uid, story in new.items():
+            story.size_bytes = _STORY_OVERHEAD_BYTES
+            story.size_bytes += len(story.attempts) * (self._packer.expected_bytes + _ATTEMPT_OVERHEAD_BYTES)
+            self.size_bytes += story.size_bytes
+            if self.archive is not None:
+                for move in story.moves:
+                    self.archive.keep_move(uid, move)
+            self._forget_oldest(uid, 0)
 
     def story(self, uid: str) -> PodStory | None:
         """Return what is known of the pod with that uid."""

@@ -1,4 +1,4 @@
-"""Clusters from files: a snapshot, or files and folders of manifests."""
+"""Clusters from files: a snapshot, complete or not, or files and folders of manifests."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 from schedlab.apimachinery.yaml_file import read_document
 from schedlab.kernel.errors import SchedlabError
+from schedlab.mirror.complete_snapshot import MAGIC, read_complete
+from schedlab.mirror.importer import ImportOptions
 from schedlab.mirror.manifests import read_objects
 from schedlab.mirror.snapshot import SCHEDULER_CONFIG, check, whole_objects
 
@@ -23,7 +25,13 @@ class ClusterFiles:
 
 
 def read_cluster(paths: Sequence[Path]) -> ClusterFiles:
-    """Read one snapshot, or any files and folders of manifests; raises SchedlabError."""
+    """Read one snapshot, complete or not, or any files and folders of manifests; raises SchedlabError."""
+    if len(paths) == 1 and is_complete(paths[0]):
+        whole = read_complete(paths[0].read_bytes(), str(paths[0]))
+        # Nothing else has a say in where pods go.
+        counts = ImportOptions().resources()
+        objects = [kept.object for kept in whole.objects if kept.resource in counts]
+        return ClusterFiles(objects, whole.scheduler_config, ())
     if len(paths) == 1 and not paths[0].is_dir():
         document = read_document(paths[0], "name a snapshot, or files and folders of manifests", strict=False)
         if isinstance(document, dict) and "kind" not in document:
@@ -37,6 +45,15 @@ def read_cluster(paths: Sequence[Path]) -> ClusterFiles:
             hint="name a snapshot, or files and folders of manifests",
         )
     return ClusterFiles(objects, None, warnings)
+
+
+def is_complete(file: Path) -> bool:
+    """Whether a file is a complete snapshot; False for one that cannot be read."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
 
 
 def read_snapshot(file: Path) -> dict[str, Any]:

@@ -20,12 +20,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from schedlab.api.object import Object
+from schedlab.api.rules.inert import INERT
 from schedlab.apimachinery.errors import NotFound, StatusError
 from schedlab.apimachinery.resources import ResourceType, known_resources
+from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.snapshot import is_here
 from schedlab.registry import Registry
 
-Controllers: TypeAlias = Literal["live", "none"]
+Controllers: TypeAlias = Literal["live", "owners", "none"]
 
 #: What plugins read, in the order in which it is made; what is affected when it lacks.
 READ_BY_PLUGINS: Final[Mapping[str, str]] = {
@@ -60,17 +62,26 @@ CONTROLLERS: Final = (
     "replicationcontrollers",
 )
 PODS: Final = "pods"
-_SYSTEMS_ACCOUNTS: Final = "serviceaccounts"
+_AFFECTED_BY_OTHERS: Final = {PODS: "everything", "configmaps": "schedulers that run in pods", "secrets": "nothing"}
+#: Names that every namespace has an object of by itself.
+_SYSTEMS_OWN: Final = {"serviceaccounts": "default", "configmaps": "kube-root-ca.crt"}
+_SECRETS: Final = "secrets"
+_DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
+#: What the Job controller takes from a pod once it has counted it.
+_JOB_TRACKING: Final = "batch.kubernetes.io/job-tracking"
 _PROBLEMS_MAX: Final = 1000
+#: Objects that are taken in one go before others get a turn.
+_SLICE: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportOptions:
     """What is taken.
 
-    namespaces: none for all. selector: a label selector, applied to `selected` kinds; upstream applies its to all that
-    it takes. controllers: `live` takes the owners of pods, which then act here; with `none` pods come without owners.
-    more: further resources, named as kubectl names them.
+    namespaces: none for all. selector: a label selector, applied to `selected` kinds; `*` are all, as upstream has it.
+    controllers: `live` takes the owners of pods, which then act here; `owners` takes them, too, but nobody acts on them;
+    with `none` pods come without owners. more: further resources, custom ones included. Kinds are named as kubectl
+    names them.
     """
 
     namespaces: tuple[str, ...] = ()
@@ -80,10 +91,24 @@ class ImportOptions:
     more: tuple[str, ...] = ()
 
     def resources(self) -> Sequence[str]:
-        """Return what is taken, in order."""
-        owners = CONTROLLERS if self.controllers == "live" else ()
-        chosen = (*READ_BY_PLUGINS, *self.more, *owners, PODS)
+        """Return what is taken, in order; raises SchedlabError for a kind that nobody knows."""
+        owners = () if self.controllers == "none" else CONTROLLERS
+        chosen = (*READ_BY_PLUGINS, *map(_full_name, self.more), *owners, PODS)
         return tuple(dict.fromkeys(chosen))
+
+    def selects(self, resource: str) -> bool:
+        """Whether the selector applies to a resource."""
+        return "*" in self.selected or resource in map(_full_name, self.selected)
+
+
+def _full_name(word: str) -> str:
+    """Return the full name of a kind; one with two dots or more that is not built in is taken for a custom one."""
+    found = known_resources().search(word)
+    if found is None and "." not in word:
+        raise SchedlabError(
+            f"no kind {word!r} is known", hint="name it as kubectl does; custom ones in full: widgets.example.com"
+        )
+    return word if found is None else found.full_name
 
 
 @dataclass(slots=True)
@@ -113,6 +138,16 @@ class Report:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an import is with a kind: objects that are here now, and seen of so many as far as is known."""
+
+    resource: str
+    objects: int
+    seen: int
+    total: int
+
+
 class Importer:
     """One import; `source` is a `mirror.source.Source`."""
 
@@ -120,30 +155,42 @@ class Importer:
         self.report = Report()
         self._source, self._registry, self._options = source, registry, options
 
-    async def run(self) -> AsyncIterator[tuple[str, int]]:
-        """Import; yields the resource and how many of its objects were taken so far."""
+    async def run(self) -> AsyncIterator[Progress]:
+        """Import; tells how far it is after every slice. Raises SchedlabError for options that cannot be followed."""
         for resource in self._options.resources():
-            kind = known_resources().named(resource)
             try:
-                async for count in self._import(kind):
-                    yield resource, count
+                async for progress in self._import(await self._kind(resource)):
+                    yield progress
             except NotFound:
                 continue  # that version of Kubernetes does not have the kind, so no decision there depends on it
             except StatusError as error:
-                affects = READ_BY_PLUGINS.get(resource, "pods that it owns" if resource != PODS else "everything")
+                affects = READ_BY_PLUGINS.get(resource, _AFFECTED_BY_OTHERS.get(resource, "pods that it owns"))
                 self.report.lacking[resource] = f"{error.message} (affects: {affects})"
 
-    async def _import(self, kind: ResourceType) -> AsyncIterator[int]:
-        options = self._options
-        selector = options.selector if kind.full_name in options.selected else ""
+    async def _kind(self, resource: str) -> ResourceType:
+        """Return what is known of a resource; a custom one is known once its definition was taken."""
+        try:
+            return self._registry.resource(resource).type
+        except NotFound:
+            definitions = known_resources().named(_DEFINITIONS)
+            self._take(definitions, await self._source.one(definitions, resource))
+            return self._registry.resource(resource).type
+
+    async def _import(self, kind: ResourceType) -> AsyncIterator[Progress]:
+        options, report, resource = self._options, self.report, kind.full_name
+        selector = options.selector if options.selects(resource) else ""
         places = options.namespaces if kind.namespaced and options.namespaces else ("",)
+        done = 0
         for namespace in places:
-            async for items in self._source.pages(kind, namespace, selector):
-                for item in items:
-                    self._take(kind, item)
-                yield self.report.taken[kind.full_name] + self.report.unchanged[kind.full_name]
-                # A page is a few milliseconds of work: whoever else waits goes first.
-                await asyncio.sleep(0)
+            async for page in self._source.pages(kind, namespace, selector):
+                total = done + len(page.items) + page.remaining
+                for at in range(0, len(page.items), _SLICE):
+                    for item in page.items[at : at + _SLICE]:
+                        self._take(kind, item)
+                        done += 1
+                    yield Progress(resource, report.taken[resource] + report.unchanged[resource], done, total)
+                    # A slice is a few milliseconds of work: whoever else waits goes first.
+                    await asyncio.sleep(0)
 
     def _take(self, kind: ResourceType, item: object) -> None:
         resource = kind.full_name
@@ -167,8 +214,12 @@ class Importer:
         if metadata.get("deletionTimestamp"):
             self.report.left_out[f"{resource}: being deleted"] += 1
             return None
-        if resource == _SYSTEMS_ACCOUNTS and metadata["name"] == "default":
-            return None  # every namespace gets its own
+        if metadata["name"] == _SYSTEMS_OWN.get(resource):
+            return None
+        if resource == _SECRETS:
+            self._empty_secret(obj)
+        if resource in CONTROLLERS and self._options.controllers == "owners":
+            metadata["annotations"] = {**(metadata.get("annotations") or {}), INERT: "true"}
         owners = metadata.get("ownerReferences")
         if isinstance(owners, list) and owners:
             namespace = str(metadata.get("namespace", ""))
@@ -177,7 +228,17 @@ class Importer:
                 # Otherwise the garbage collector would take the object for an orphan.
                 self.report.changed[f"{resource}: owners that are not here are left out"] += 1
                 metadata["ownerReferences"] = kept
+        if self._options.controllers == "owners" and _JOB_TRACKING in (metadata.get("finalizers") or ()):
+            self.report.changed[f"{resource}: the finalizer of Jobs, which do not act here, is left out"] += 1
+            metadata["finalizers"] = [name for name in metadata["finalizers"] if name != _JOB_TRACKING]
         return obj
+
+    def _empty_secret(self, secret: Object) -> None:
+        """Keep the keys of a secret and none of its values."""
+        if secret.get("data"):
+            self.report.changed["secrets: values are left out"] += 1
+            secret["data"] = dict.fromkeys(secret["data"], "")
+        (secret["metadata"].get("annotations") or {}).pop("kubectl.kubernetes.io/last-applied-configuration", None)
 
     def _problem(self, resource: str, item: object, error: Exception) -> None:
         self.report.left_out[f"{resource}: refused"] += 1

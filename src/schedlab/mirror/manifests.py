@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from schedlab.apimachinery.errors import StatusError
-from schedlab.apimachinery.gvk import GroupVersionKind
 from schedlab.apimachinery.yaml_file import documents_of, read_text
 from schedlab.kernel.errors import SchedlabError
-from schedlab.mirror.snapshot import Loaded, is_here
+from schedlab.mirror.snapshot import Loaded, is_here, kind_of
 from schedlab.registry import Registry, WriteOptions
 
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -105,9 +104,9 @@ def load_objects(registry: Registry, objects: Sequence[dict[str, Any]], loaded: 
 
 
 def _load(registry: Registry, source: Mapping[str, Any]) -> None:
-    group, _, version = str(source.get("apiVersion", "")).rpartition("/")
-    kind = registry.resources.find_gvk(GroupVersionKind(group, version, source["kind"]))
+    kind = kind_of(registry, source)
     if kind is None:
+        group = str(source.get("apiVersion", "")).rpartition("/")[0]
         registry.resource(f"{source['kind'].lower()}.{group}".rstrip("."))  # raises NotFound
         return
     metadata = dict(source["metadata"])

@@ -2,8 +2,9 @@
 
     small = Minimizer(objects, ("default", "web-0")).run()
 
-Objects are taken away in ever smaller portions, first the many (pods, nodes), as long as the decision stays; at the end
-no single object can be taken away any more. Each try makes a new cluster and runs the real scheduling cycle.
+Objects are taken away in ever smaller portions as long as the decision stays: first nodes with all that runs on them,
+then pods, then the rest; at the end no single object can be taken away any more. Each try makes a new cluster and runs the
+real scheduling cycle.
 
 Mirrors: the ddmin algorithm of delta debugging (Zeller, Hildebrandt: Simplifying and Isolating Failure-Inducing Input)
 """
@@ -12,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from itertools import chain
+from typing import Any, TypeAlias
 
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.kernel.clock import VirtualClock
@@ -24,9 +26,6 @@ from schedlab.scheduler.framework.record import CycleRecord
 from schedlab.scheduler.framework.status import REASONS
 
 Objects: TypeAlias = Sequence[dict[str, Any]]
-
-#: Those of which there are many go first, and in portions.
-_MANY: Final = ("Pod", "Node")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,30 +71,31 @@ class Minimizer:
 
     def run(self) -> list[dict[str, Any]]:
         """Return the smallest set, in the order in which the objects were given."""
-        needed = [obj for obj in self._objects if not _is(obj, self._pod)]
-        for kind in (*_MANY, ""):
-            chosen = [obj for obj in needed if (obj["kind"] == kind if kind else obj["kind"] not in _MANY)]
-            rest = [obj for obj in needed if not any(obj is one for one in chosen)]
-            needed = [*rest, *self._reduce(chosen, rest)]
-        needed = list(self._reduce(needed, []))
+        needed: Objects = [obj for obj in self._objects if not _is(obj, self._pod)]
+        needed = self._without(needed, _by_node(needed))
+        for kinds in (("Pod",), ("Node",), ()):
+            needed = self._without(needed, [[obj] for obj in needed if not kinds or obj["kind"] in kinds])
         kept = {id(obj) for obj in (*needed, *self._kept)}
         return [obj for obj in self._objects if id(obj) in kept]
 
-    def _reduce(self, candidates: Objects, rest: Objects) -> Objects:
-        """Take away portions of the candidates, halving them, as long as the decision stays."""
+    def _without(self, objects: Objects, candidates: Sequence[Objects]) -> Objects:
+        """Take away portions of the candidates from the objects, halving them, as long as the decision stays."""
+        offered = {id(obj) for candidate in candidates for obj in candidate}
+        rest = [obj for obj in objects if id(obj) not in offered]
         left = list(candidates)
         portion = len(left)
         while left and portion:
             at = 0
             while at < len(left):
                 fewer = left[:at] + left[at + portion :]
-                if self._holds([*rest, *fewer]):
+                needed = [*rest, *chain.from_iterable(fewer)]
+                if self._holds(needed):
                     left = fewer
-                    self._on_progress(len(left) + len(rest) + 1, self.tries)
+                    self._on_progress(len(needed) + 1, self.tries)
                 else:
                     at += portion
             portion = min(portion // 2, len(left))
-        return left
+        return [*rest, *chain.from_iterable(left)]
 
     def _holds(self, objects: Objects) -> bool:
         try:
@@ -128,6 +128,17 @@ class Minimizer:
                 f"pod {namespace}/{name} is held back and was not tried", hint="take its scheduling gates away"
             )
         return Decision.of(story.attempts[-1].cycle())
+
+
+def _by_node(objects: Objects) -> Sequence[Objects]:
+    """Return each node with the pods on it; pods without a node are a portion, too."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for obj in objects:
+        if obj["kind"] == "Node":
+            found.setdefault(obj["metadata"]["name"], []).append(obj)
+        elif obj["kind"] == "Pod":
+            found.setdefault(obj["spec"].get("nodeName", ""), []).append(obj)
+    return tuple(found.values())
 
 
 def _prepared(obj: dict[str, Any], pod: tuple[str, str]) -> dict[str, Any]:

@@ -9,16 +9,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, Protocol
 
 from schedlab.client.effects import CallOutcome
+from schedlab.cluster.decision_file import DecisionFile
 from schedlab.cluster.http_caller import post
+from schedlab.decisions.log import DecisionLog
 from schedlab.kernel.clock import Clock
 from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.applier import Applier
+from schedlab.mirror.complete_snapshot import Saving, read_complete
+from schedlab.mirror.complete_snapshot import load_steps as load_complete_steps
 from schedlab.mirror.importer import Importer, ImportOptions
-from schedlab.mirror.initial_state import InitialState
+from schedlab.mirror.kept_state import KeptState
 from schedlab.mirror.manifests import load_objects
 from schedlab.mirror.recording import RecordedEvent, read_record
 from schedlab.mirror.replayer import Replayer
@@ -34,12 +40,17 @@ from schedlab.scheduler.extender import HTTPExtender, direct_call
 _USER_AGENT: Final = "schedlab-mirror"
 #: Objects that are written in one go before others get a turn.
 _SLICE: Final = 10
+_CHUNK_BYTES: Final = 1024 * 1024
 #: The second one takes away what had been asked for before the first and came while it went on.
 _PASSES: Final = 2
 
 
 class MirroredCluster(Protocol):
     """What a cluster lets its mirror do besides reading and writing objects."""
+
+    @property
+    def log(self) -> DecisionLog:
+        """The decisions."""
 
     def configuration(self) -> Mapping[str, Any]:
         """Return the configuration in force, in wire form."""
@@ -60,7 +71,7 @@ class Mirroring:
     def __init__(self, registry: Registry, clock: Clock, cluster: MirroredCluster) -> None:
         self.registry = registry
         self._clock, self._cluster = clock, cluster
-        self._initial_state = InitialState(registry)
+        self._initial_state = KeptState.of(registry)
         self._initial_configuration = cluster.configuration()
         self._importing: Importer | None = None
         self._syncer: Syncer | None = None
@@ -111,6 +122,32 @@ class Mirroring:
             await _in_slices(load_steps(self.registry, checked, loaded))
         return loaded
 
+    async def export_complete(self) -> AsyncIterator[bytes]:
+        """Yield the file of a complete snapshot of now (mirror.complete_snapshot)."""
+        saving = Saving(self.registry, self._cluster.log, self._cluster.configuration(), self._clock.now_ns())
+        with TemporaryDirectory(prefix="schedlab-") as place:
+            folder, target = Path(place), Path(place) / "snapshot.zip"
+            decisions = DecisionFile(folder, bytes_max=0)
+            try:
+                await _in_slices(saving.steps(decisions))
+            finally:
+                await asyncio.to_thread(decisions.close)
+            await asyncio.to_thread(saving.finish, folder, target)
+            with target.open("rb") as file:
+                while chunk := file.read(_CHUNK_BYTES):
+                    yield chunk
+
+    async def load_complete(self, content: bytes, *, replace: bool = False) -> Loaded:
+        """Load a complete snapshot, on top of what is there or in its place; raises SchedlabError before any change."""
+        snapshot = await asyncio.to_thread(read_complete, content)
+        self._cluster.reconfigure(snapshot.scheduler_config)
+        # Known before their pods come, so that these show them.
+        self._cluster.log.take_over(snapshot.stories)
+        loaded = Loaded()
+        with self._cluster.at_rest():
+            await _in_slices(load_complete_steps(self.registry, snapshot, loaded, replace=replace))
+        return loaded
+
     async def load_objects(self, objects: Sequence[dict[str, Any]]) -> Loaded:
         """Load objects of files (mirror.manifests)."""
         loaded = Loaded()
@@ -140,8 +177,8 @@ class Mirroring:
         importer = self._importing = Importer(Source(transport), self.registry, options)
         try:
             with self._cluster.at_rest():
-                async for resource, count in importer.run():
-                    yield {"resource": resource, "objects": count}
+                async for progress in importer.run():
+                    yield asdict(progress)
             yield {"report": importer.report.as_json()}
         finally:
             self._importing = None

@@ -18,7 +18,7 @@ import orjson
 
 from schedlab.apimachinery.errors import StatusError
 from schedlab.apimachinery.gvk import GroupVersionKind
-from schedlab.apimachinery.resources import known_resources
+from schedlab.apimachinery.resources import ResourceType, known_resources
 from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.kinds import CLAIMS, KINDS, PODS, SNAPSHOT_ORDER, VOLUMES, MirroredKind, is_systems
 from schedlab.registry import Registry, WriteOptions
@@ -132,12 +132,19 @@ def _loosen_pod(registry: Registry, pod: dict[str, Any], namespace: str) -> None
         pod["spec"] = {key: value for key, value in spec.items() if key not in ("serviceAccountName", "serviceAccount")}
 
 
+def kind_of(registry: Registry, obj: Mapping[str, Any]) -> ResourceType | None:
+    """Return the resource that an object, or a reference to one, names by apiVersion and kind; None if there is none."""
+    group, _, version = str(obj.get("apiVersion", "")).rpartition("/")
+    kind = GroupVersionKind(group, version, str(obj.get("kind", "")))
+    # What is served is gathered anew each time; most objects are of kinds that every server has.
+    return known_resources().find_gvk(kind) or registry.resources.find_gvk(kind)
+
+
 def is_here(registry: Registry, owner: object, namespace: str) -> bool:
     """Whether an owner reference names an object of this cluster."""
     if not isinstance(owner, dict):
         return False
-    group, _, version = str(owner.get("apiVersion", "")).rpartition("/")
-    kind = registry.resources.find_gvk(GroupVersionKind(group, version, str(owner.get("kind", ""))))
+    kind = kind_of(registry, owner)
     if kind is None:
         return False
     try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 from schedlab.apimachinery.errors import (
@@ -30,6 +31,14 @@ _TRIES: Final = 6
 _PASSING: Final = (InternalError, ServerTimeout, ServiceUnavailable, Timeout, TooManyRequests)
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a list; `remaining` are the objects behind it, as far as the server tells."""
+
+    items: list[Any]
+    remaining: int = 0
+
+
 class Source:
     """The objects of one API server."""
 
@@ -37,32 +46,48 @@ class Source:
         self._transport = transport
         self._rate_limit = RateLimit(_QPS, _BURST)
 
-    async def pages(self, kind: ResourceType, namespace: str = "", selector: str = "") -> AsyncIterator[list[Any]]:
+    async def pages(self, kind: ResourceType, namespace: str = "", selector: str = "") -> AsyncIterator[Page]:
         """Yield the objects of a kind, a page at a time; raises StatusError when the server keeps refusing.
 
-        When the rest of a list is no longer kept there it is begun anew: an object may come twice.
+        The next page is asked for while one is looked at. When the rest of a list is no longer kept there it is begun
+        anew: an object may come twice.
         """
         place = f"namespaces/{namespace}/" if namespace and kind.namespaced else ""
         path = f"{kind.path}/{place}{kind.resource}"
-        page, limit = "", PAGE
-        while True:
-            query = {"limit": str(limit)} if limit else {}
-            query |= {"continue": page} if page else {}
-            query |= {"labelSelector": selector} if selector else {}
-            try:
-                answer = await self._get(path, query)
-            except (Expired, Gone):
-                if not page:
-                    raise
-                # What is left of the list is compacted: once more, in one piece.
-                page, limit = "", 0
-                continue
-            items = answer.get("items") if isinstance(answer, dict) else None
-            yield items if isinstance(items, list) else []
-            metadata = answer.get("metadata") if isinstance(answer, dict) else None
-            page = (metadata.get("continue") or "") if isinstance(metadata, dict) else ""
-            if not page:
-                return
+        selection = {"labelSelector": selector} if selector else {}
+        asked = asyncio.ensure_future(self._page(path, {"limit": str(PAGE), **selection}))
+        try:
+            while True:
+                page, rest = await asked
+                if rest:
+                    asked = asyncio.ensure_future(self._rest(path, rest, selection))
+                yield page
+                if not rest:
+                    return
+        finally:
+            asked.cancel()
+
+    async def one(self, kind: ResourceType, name: str) -> Any:
+        """Return an object that has no namespace; raises StatusError."""
+        return await self._get(f"{kind.path}/{kind.resource}/{name}", {})
+
+    async def _rest(self, path: str, rest: str, selection: dict[str, str]) -> tuple[Page, str]:
+        try:
+            return await self._page(path, {"limit": str(PAGE), "continue": rest, **selection})
+        except (Expired, Gone):
+            # What is left of the list is compacted: once more, in one piece.
+            return await self._page(path, selection)
+
+    async def _page(self, path: str, query: dict[str, str]) -> tuple[Page, str]:
+        """Return a page, and what asks for the next one."""
+        answer = await self._get(path, query)
+        found = answer if isinstance(answer, dict) else {}
+        items, metadata = found.get("items"), found.get("metadata")
+        if not isinstance(metadata, dict):
+            metadata = {}
+        remaining = metadata.get("remainingItemCount")
+        page = Page(items if isinstance(items, list) else [], remaining if isinstance(remaining, int) else 0)
+        return page, metadata.get("continue") or ""
 
     async def _get(self, path: str, query: dict[str, str]) -> Any:
         delay_s = 0.5

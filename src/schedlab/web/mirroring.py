@@ -5,6 +5,7 @@
     GET /api/v1/export, POST /api/v1/import       snapshots; ?replace=true empties the cluster first
     GET /api/v1/listwatchresources                changes of seven kinds, as lines of JSON
     POST /api/v1/extender/{verb}/{id}             asks an extender of the configuration
+    GET, POST /api/v1/snapshot                    complete snapshots; ?replace=true takes away what they do not hold
     POST /api/v1/objects                          loads objects of files: {"objects":…,"problems":[…]}
     POST /api/v1/sources/import                   imports the cluster of a kubeconfig; progress as lines of JSON
     GET, POST, DELETE /api/v1/sources/sync        follows one
@@ -20,13 +21,13 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast, get_args
 
 import orjson
 
 from schedlab.apimachinery.errors import StatusError
 from schedlab.kernel.errors import SchedlabError
-from schedlab.mirror.importer import ImportOptions
+from schedlab.mirror.importer import Controllers, ImportOptions
 from schedlab.mirror.service import Mirroring
 from schedlab.mirror.stream import ResourceStream
 from schedlab.remote.kubeconfig import Access, load_access
@@ -77,7 +78,7 @@ async def get_export(simulator: Simulator, _request: Request) -> Answer:
 async def post_import(simulator: Simulator, request: Request) -> Answer:
     """Load a snapshot."""
     document = await request.json(_SNAPSHOT_BYTES_MAX)
-    loaded = await _mirroring(simulator).load(document, replace=request.word("replace") == "true")
+    loaded = await _mirroring(simulator).load(document, replace=request.flag("replace"))
     if loaded.problems:
         first = loaded.problems[0]
         more = f" (and {len(loaded.problems) - 1} more)" if len(loaded.problems) > 1 else ""
@@ -114,6 +115,18 @@ def _ask_extender(mirroring: Mirroring, number: int, verb: str, body: bytes) -> 
     return Answer(outcome.body)
 
 
+async def get_snapshot(simulator: Simulator, _request: Request) -> Stream:
+    """Return a complete snapshot."""
+    return Stream(_mirroring(simulator).export_complete(), "application/zip")
+
+
+async def post_snapshot(simulator: Simulator, request: Request) -> Answer:
+    """Load a complete snapshot."""
+    content = await request.body(_SNAPSHOT_BYTES_MAX)
+    loaded = await _mirroring(simulator).load_complete(content, replace=request.flag("replace"))
+    return json_answer({"objects": loaded.objects, "problems": loaded.problems})
+
+
 async def post_objects(simulator: Simulator, request: Request) -> Answer:
     """Load objects of files."""
     objects = await request.json(_SNAPSHOT_BYTES_MAX)
@@ -141,10 +154,19 @@ async def post_source_import(simulator: Simulator, request: Request) -> Stream:
         namespaces=_texts(asked, "namespaces"),
         selector=_text(asked, "selector"),
         selected=_texts(asked, "selected") or ("pods",),
-        controllers="none" if asked.get("controllers") == "none" else "live",
+        controllers=_controllers(asked),
         more=_texts(asked, "more"),
     )
+    options.resources()
+    options.selects("")
     return Stream(_lines(_mirroring(simulator).import_from(access, options)), _NDJSON)
+
+
+def _controllers(asked: Mapping[str, Any]) -> Controllers:
+    word = asked.get("controllers") or "live"
+    if word not in get_args(Controllers):
+        raise Refusal(400, f"controllers: {word!r} is none of {', '.join(get_args(Controllers))}")
+    return cast("Controllers", word)
 
 
 async def _lines(progress: AsyncIterator[Mapping[str, Any]]) -> AsyncIterator[bytes]:
@@ -261,6 +283,8 @@ ROUTES: Final = (
     Route("POST", "/api/v1/import", post_import),
     Route("GET", "/api/v1/listwatchresources", get_stream),
     Route("POST", "/api/v1/extender/{verb}/{id}", post_extender),
+    Route("GET", "/api/v1/snapshot", get_snapshot),
+    Route("POST", "/api/v1/snapshot", post_snapshot),
     Route("POST", "/api/v1/objects", post_objects),
     Route("POST", "/api/v1/sources/import", post_source_import),
     Route("GET", "/api/v1/sources/sync", get_sync),

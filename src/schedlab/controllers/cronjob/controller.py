@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final
 
 from schedlab.api.object import Object, StoredObject, WatchEvent
 from schedlab.api.rules.cron import CronError, Schedule, is_time_zone, parse_schedule
+from schedlab.api.rules.inert import is_inert
 from schedlab.api.views.workloads import CronJob, Job
 from schedlab.apimachinery.errors import StatusError
 from schedlab.apimachinery.gojson import quote
@@ -105,7 +106,7 @@ class CronJobController(Controller):
         """Look at one CronJob, and plan when to look again."""
         namespace, name = split_key(key)
         stored = self._cron_jobs.stored(name, namespace)
-        if stored is None:
+        if stored is None or is_inert(stored.view):
             return
         draft = _Draft(stored, self.clock.now_ns())
         jobs = ownership.controlled_by(self._jobs, stored.uid)

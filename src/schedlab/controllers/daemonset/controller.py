@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 from schedlab.api.object import StoredObject, WatchEvent
+from schedlab.api.rules.inert import is_inert
 from schedlab.api.views.core import Node, Pod
 from schedlab.api.views.workloads import DaemonSet
 from schedlab.apimachinery import selectors
@@ -152,6 +153,8 @@ class DaemonSetsController(Controller):
         daemons = self._daemon_sets.stored(name, namespace)
         if daemons is None:
             self._expectations.forget(key)
+            return
+        if is_inert(daemons.view):
             return
         if selectors.selector_from_view(daemons.view.spec.selector).is_empty:
             message = "This daemon set is selecting all pods. A non-empty selector is required."

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from schedlab.api.object import Object, StoredObject, WatchEvent
+from schedlab.api.rules.inert import is_inert
 from schedlab.apimachinery import selectors
 from schedlab.apimachinery.errors import StatusError
 from schedlab.client.protocol import Write
@@ -106,7 +107,7 @@ class DeploymentController(Controller):
         """Take one Deployment one step further."""
         namespace, name = split_key(key)
         stored = self._deployments.stored(name, namespace)
-        if stored is None:
+        if stored is None or is_inert(stored.view):
             return
         draft = Draft(stored)
         selector = selectors.selector_from_view(draft.view.spec.selector)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from schedlab.api.object import StoredObject, WatchEvent
+from schedlab.api.rules.inert import is_inert
 from schedlab.api.views.core import Pod
 from schedlab.api.views.workloads import Job
 from schedlab.apimachinery import selectors
@@ -168,7 +169,7 @@ class JobController(Controller):
         if stored is None:
             self._forget(key)
             return
-        if _is_foreign(stored) or stored.uid in self._ended:
+        if _is_foreign(stored) or is_inert(stored.view) or stored.uid in self._ended:
             return
         if stored.view.finished() is not None:
             self._failures.pop(key, None)

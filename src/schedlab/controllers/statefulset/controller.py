@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from schedlab.api.object import StoredObject, WatchEvent
+from schedlab.api.rules.inert import is_inert
 from schedlab.api.views.workloads import RollingUpdate, StatefulSet
 from schedlab.apimachinery import selectors
 from schedlab.apimachinery.errors import StatusError
@@ -89,7 +90,7 @@ class StatefulSetController(Controller):
         """Take one set as far as its pods allow."""
         namespace, name = split_key(key)
         found = self._sets.stored(name, namespace)
-        if found is None:
+        if found is None or is_inert(found.view):
             return
         selector = selectors.selector_from_view(found.view.spec.selector)
         history = yield from self._history(found, selector)

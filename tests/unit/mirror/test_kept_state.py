@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schedlab.mirror.initial_state import InitialState
+from schedlab.mirror.kept_state import KeptState
 from tests.support.clusters import Lab
 
 
@@ -10,7 +10,7 @@ def test_what_came_since_is_gone_and_what_went_is_back_with_its_uid() -> None:
     lab = Lab(nodes=3)
     lab.run()
     uid = lab.registry.get("nodes", "node-1").uid
-    state = InitialState(lab.registry)
+    state = KeptState.of(lab.registry)
     lab.create("namespaces", {"metadata": {"name": "shop"}})
     lab.create_pod("a")
     lab.create("configmaps", {"metadata": {"name": "m", "finalizers": ["example.com/never"]}}, "default")
@@ -32,7 +32,7 @@ def test_what_came_since_is_gone_and_what_went_is_back_with_its_uid() -> None:
 def test_the_scheduler_goes_on_with_what_is_there_again() -> None:
     lab = Lab(nodes=1)
     lab.run()
-    state = InitialState(lab.registry)
+    state = KeptState.of(lab.registry)
     for number in range(40):
         lab.create_pod(f"old-{number}")
     lab.run()
@@ -46,7 +46,7 @@ def test_the_scheduler_goes_on_with_what_is_there_again() -> None:
 
 def test_nothing_is_written_when_nothing_has_changed() -> None:
     lab = Lab(nodes=1)
-    state = InitialState(lab.registry)
+    state = KeptState.of(lab.registry)
     revision = lab.registry.revision
 
     state.restore()

@@ -1,0 +1,1 @@
+"""What real clusters cost: importing one, following it, and finding the small part of one that matters."""
