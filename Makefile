@@ -36,7 +36,7 @@ MIN_PODS_PER_S ?= 0
 LOADS ?=
 BENCH = $(VENV)/bin/schedlab bench $(WORKLOADS) --mode $(MODE) --repeat $(REPEAT) --min-pods-per-s $(MIN_PODS_PER_S)
 
-.PHONY: help up install etcd browser ui test test-long check fix e2e bench bench-life bench-api bench-mirror profile docs parity transcripts lock clean
+.PHONY: help up install etcd browser ui test test-long check fix e2e bench bench-life bench-api bench-mirror bench-decisions profile docs parity transcripts lock clean
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -165,6 +165,11 @@ bench-api: $(VENV)/.installed ## Measure the API server by loads of its own (LOA
 
 bench-mirror: $(VENV)/.installed ## Measure bringing in a real cluster: import, sync, minimise (ARGS="--scale 10 sync")
 	$(PY) -m bench.mirror $(ARGS)
+
+bench-decisions: $(VENV)/.installed ## Measure records, explanations, searches and stalls of the loop (ARGS="5000 50000")
+	$(PY) -m bench.decisions $(ARGS)
+	$(PY) -m bench.whatif $(ARGS)
+	$(PY) -m bench.stalls $(ARGS)
 
 profile: $(VENV)/.installed ## Where the time of a batch run goes, stage by stage (WORKLOADS="…")
 	$(BENCH) --profile $(ARGS)

@@ -16,11 +16,13 @@ from typing import Any
 
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.driver import BatchDriver
+from schedlab.cluster.memory import calm_garbage_collector
 from schedlab.decisions.explain import PodQuestion
 from schedlab.kernel.clock import VirtualClock
 from schedlab.kernel.randomness import SeededRandom
 
 _ZONES = 8
+_AT_ONCE = 500
 
 
 def _node(number: int, *, mixed: bool) -> dict[str, Any]:
@@ -67,19 +69,29 @@ def _pod(number: int, random: SeededRandom, *, mixed: bool) -> dict[str, Any]:
     return {"metadata": metadata, "spec": {"containers": [container], **spec}}
 
 
-def run(nodes: int, pods: int, *, mixed: bool) -> dict[str, Any]:
-    """Schedule the pods and return what their records take."""
+def scheduled(nodes: int, pods: int, *, mixed_every: int, settings: ClusterSettings) -> tuple[Cluster, BatchDriver]:
+    """Return a cluster that has scheduled the pods p-0, p-1, …; one in `mixed_every` is mixed, none if 0."""
     clock, random = VirtualClock(), SeededRandom(7)
-    cluster = Cluster(clock, SeededRandom(1), ClusterSettings())
+    cluster = Cluster(clock, SeededRandom(1), settings)
     driver = BatchDriver(cluster.engine, clock)
     cluster.start()
     registry = cluster.registry
     for number in range(nodes):
-        registry.create("nodes", registry.decode("nodes", _node(number, mixed=mixed)))
+        registry.create("nodes", registry.decode("nodes", _node(number, mixed=bool(mixed_every))))
     driver.settle()
     for number in range(pods):
+        mixed = bool(mixed_every) and number % mixed_every == 0
         registry.create("pods", registry.decode("pods", _pod(number, random, mixed=mixed)), "default")
+        if number % _AT_ONCE == 0:
+            driver.settle()
     driver.settle()
+    calm_garbage_collector()
+    return cluster, driver
+
+
+def run(nodes: int, pods: int, *, mixed: bool) -> dict[str, Any]:
+    """Schedule the pods and return what their records take."""
+    cluster, _ = scheduled(nodes, pods, mixed_every=int(mixed), settings=ClusterSettings())
     attempts = [attempt for story in cluster.log.stories() for attempt in story.attempts]
     blocks = {id(attempt.packed.block): attempt.packed.block for attempt in attempts if attempt.packed.block.blob}
     packed = sum(id(attempt.packed.block) in blocks for attempt in attempts)

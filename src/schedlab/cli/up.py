@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import sys
@@ -167,13 +168,15 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, servin
         shadows = beside.make_shadows(cluster)
         await served.start()
         calm_garbage_collector()
+        workers = Workers(lambda: cluster)
+        keeping = asyncio.create_task(workers.keep_forks_short())
         mirroring = Mirroring(cluster.registry, cluster.clock, cluster)
         simulator = Simulator(
             log=cluster.log,
             logins=None if serving.insecure else Logins(served.token),
             status=served.status,
             explainer=cluster.explainer,
-            ask=Workers(lambda: cluster).ask,
+            ask=workers.ask,
             mirroring=mirroring,
             trace=cluster.trace,
             shadows=shadows,
@@ -193,6 +196,7 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, servin
         if beside.begin is not None:
             await beside.begin(mirroring)
         await served.until_stopped()
+        keeping.cancel()
     finally:
         await served.stop()
 

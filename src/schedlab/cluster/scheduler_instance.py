@@ -26,8 +26,7 @@ from schedlab.cluster.driver import Engine
 from schedlab.cluster.gate import Gate
 from schedlab.cluster.schedulers import Surroundings, configuration_of, make_scheduler
 from schedlab.decisions.explainer import Explainer
-from schedlab.decisions.journal import TableJournal
-from schedlab.decisions.log import DecisionLog, Recorder
+from schedlab.decisions.log import DecisionLog
 from schedlab.decisions.moments import JournalMoments
 from schedlab.decisions.observers import Observers
 from schedlab.decisions.scheduler_log import SchedulerLog
@@ -108,10 +107,9 @@ class Recording:
     by: str
     also: tuple[Observer, ...] = ()
 
-    def begin(self, scheduler: Scheduler, recorder: DecisionLog | Recorder) -> Desk:
-        """Begin a journal of the scheduler's node table, which tells moments apart."""
-        recorder.journal = TableJournal.of(scheduler.cache.table)
-        return Desk(self.by, scheduler, JournalMoments(scheduler, recorder.journal))
+    def desk(self, scheduler: Scheduler) -> Desk:
+        """Return where the scheduler's decisions are explained."""
+        return Desk(self.by, scheduler, JournalMoments(scheduler))
 
 
 class SchedulerInstance:
@@ -154,7 +152,7 @@ class SchedulerInstance:
         )
         #: Explains its attempts, if it has a log of its own; else whoever has the log does, at this desk.
         self.explainer = Explainer(self.decisions, self.scheduler) if recording is None else None
-        self.desk = None if recording is None else recording.begin(self.scheduler, recorder)
+        self.desk = None if recording is None else recording.desk(self.scheduler)
         self.elector = self._new_elector(self.scheduler.config)
         self._gate = Gate(self.scheduler, lambda: self.is_active)
         engine.add(self._gate, client)

@@ -6,23 +6,26 @@ over the state of that moment; where they cannot be had, the explanation does wi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from schedlab.apimachinery.time import format_micro_time
 from schedlab.decisions.answers import answer
 from schedlab.decisions.choice import choice, chosen_place, difference, runner_up
-from schedlab.decisions.inquiry import Inquiry, of_nodes
+from schedlab.decisions.inquiry import Inquiry, of_node
 from schedlab.decisions.ladder import preemption, verdict
 from schedlab.decisions.log import Attempt, PodStory
 from schedlab.decisions.moments import Moments, NoMoments
+from schedlab.kernel.steps import Steps, finish
 from schedlab.scheduler.framework.record import PASSED, CycleRecord, FilterRecord, ScoreRecord
 from schedlab.scheduler.framework.status import REASONS, Code
 
 _PASSED_TEXT: Final = "passed"
 #: So many nodes are explained in numbers unless more are asked for.
 DETAILED: Final = 40
+#: So many nodes are gathered in one step.
+_NODES_AT_ONCE: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +51,19 @@ def explain(story: PodStory, question: PodQuestion = _EVERYTHING, moments: Momen
 
     Raises LookupError when the pod has no such attempt, or the cluster had no such node.
     """
+    return finish(explaining(story, question, moments or NoMoments()))
+
+
+def explaining(story: PodStory, question: PodQuestion, moments: Moments) -> Steps[dict[str, Any]]:
+    """Do the same step by step."""
     attempt = pick(story, question.attempt)
     cycle = attempt.cycle()
     _check_nodes(cycle, (*question.nodes, *([question.versus] if question.versus else ())))
-    every = entries = _in_order(_nodes(cycle), cycle)
+    found = yield from _nodes(cycle)
+    every = entries = _in_order(found, cycle)
     if question.nodes:
         entries = [entry for entry in every if entry["node"] in question.nodes]
-    inquiry = _add_numbers(entries, attempt, cycle, question, moments or NoMoments())
+    inquiry = yield from _add_numbers(entries, attempt, cycle, question, moments)
     out = {
         "pod": f"{story.namespace}/{story.name}",
         "uid": story.uid,
@@ -77,7 +86,7 @@ def explain(story: PodStory, question: PodQuestion = _EVERYTHING, moments: Momen
         **_phases(cycle, attempt),
     }
     if question.versus:
-        out["versus"] = _versus(cycle, question, {entry["node"]: entry for entry in _nodes(cycle)})
+        out["versus"] = _versus(cycle, question, {entry["node"]: entry for entry in found})
     return out
 
 
@@ -129,14 +138,16 @@ def nominated_first(cycle: CycleRecord) -> bool:
 # --- Nodes -----------------------------------------------------------------------------------------------------------
 
 
-def _nodes(cycle: CycleRecord) -> list[dict[str, Any]]:
+def _nodes(cycle: CycleRecord) -> Steps[list[dict[str, Any]]]:
     """One entry per node of the cluster, in the scheduler's order; nodes not visited say so.
 
     In full mode every filter has judged every node, visited or not; what turned a visited node down in the search
     (nominated pods counted in) goes before what the filter says of it alone.
     """
     visited = _visited(cycle)
-    scores = _scores(cycle)
+    yield
+    scores = {} if cycle.score is None else dict(zip(cycle.score.rows.tolist(), _scores(cycle.score), strict=True))
+    yield
     full = _full_verdicts(cycle.filter)
     left_out = None if cycle.pre_filter_result is None else frozenset(cycle.pre_filter_result)
     out = []
@@ -150,6 +161,8 @@ def _nodes(cycle: CycleRecord) -> list[dict[str, Any]]:
         if row in scores:
             entry |= scores[row]
         out.append(entry)
+        if row % _NODES_AT_ONCE == 0:
+            yield
     return out
 
 
@@ -163,69 +176,60 @@ def _in_order(entries: list[dict[str, Any]], cycle: CycleRecord) -> list[dict[st
 
 
 def _visited(cycle: CycleRecord) -> dict[int, dict[str, Any]]:
+    """Return by row what the search found; nodes that were turned down alike share it."""
     record = cycle.filter
     if record is None:
         return {}
+    columns = (record.failed_plugin, record.code, record.reason)
+    found: dict[tuple[int, int, int], dict[str, Any]] = {}
     out = {}
-    for index, row in enumerate(record.visited.tolist()):
-        failed = int(record.failed_plugin[index])
-        entry: dict[str, Any] = {
-            "verdict": _PASSED_TEXT if failed == PASSED else "failed",
-            "plugins": _first_failure(record, index),
-        }
-        if failed != PASSED:
-            entry["failedPlugin"] = record.plugins[failed]
-            entry["reasons"] = list(REASONS.texts(int(record.reason[index])))
-            entry["code"] = Code(int(record.code[index])).text
-        out[row] = entry
+    for row, *key in zip(record.visited.tolist(), *(column.tolist() for column in columns), strict=True):
+        failed, code, reason = key
+        known = found.get((failed, code, reason))
+        out[row] = found[failed, code, reason] = known or _outcome(record, failed, code, reason)
     return out
 
 
+def _outcome(record: FilterRecord, failed: int, code: int, reason: int) -> dict[str, Any]:
+    if failed == PASSED:
+        return {"verdict": _PASSED_TEXT, "plugins": dict.fromkeys(record.plugins, _PASSED_TEXT)}
+    reasons = list(REASONS.texts(reason))
+    name = record.plugins[failed]
+    return {
+        "verdict": "failed",
+        "plugins": {**dict.fromkeys(record.plugins[:failed], _PASSED_TEXT), name: ", ".join(reasons)},
+        "failedPlugin": name,
+        "reasons": reasons,
+        "code": Code(code).text,
+    }
+
+
 def _full_verdicts(record: FilterRecord | None) -> list[dict[str, str]]:
-    """Return by row what every plugin says of it; nodes of one opinion are told apart by few texts."""
+    """Return by row what every plugin says of it; nodes of one opinion share it."""
     if record is None or record.full_code is None or record.full_reason is None:
         return []
-    texts: dict[int, str] = {0: _PASSED_TEXT}
-    columns = []
-    for codes, reasons in zip(record.full_code.tolist(), record.full_reason.tolist(), strict=True):
-        column = []
-        for code, reason in zip(codes, reasons, strict=True):
-            key = reason if code else 0
-            if key not in texts:
-                texts[key] = ", ".join(REASONS.texts(key))
-            column.append(texts[key])
-        columns.append(column)
-    return [dict(zip(record.plugins, row, strict=True)) for row in zip(*columns, strict=True)]
+    # A plugin that is content gives no reason.
+    opinions = (record.full_reason * (record.full_code != 0)).T.tolist()
+    known: dict[tuple[int, ...], dict[str, str]] = {}
+    out = []
+    for opinion in map(tuple, opinions):
+        verdicts = known.get(opinion)
+        if verdicts is None:
+            texts = (", ".join(REASONS.texts(reason)) if reason else _PASSED_TEXT for reason in opinion)
+            verdicts = known[opinion] = dict(zip(record.plugins, texts, strict=True))
+        out.append(verdicts)
+    return out
 
 
-def _first_failure(record: FilterRecord, index: int) -> dict[str, str]:
-    failed = int(record.failed_plugin[index])
-    if failed == PASSED:
-        return dict.fromkeys(record.plugins, _PASSED_TEXT)
-    verdicts = dict.fromkeys(record.plugins[:failed], _PASSED_TEXT)
-    verdicts[record.plugins[failed]] = ", ".join(REASONS.texts(int(record.reason[index])))
-    return verdicts
-
-
-def _scores(cycle: CycleRecord) -> dict[int, dict[str, Any]]:
-    record = cycle.score
-    if record is None:
-        return {}
-    return {row: _score_entry(record, index) for index, row in enumerate(record.rows.tolist())}
-
-
-def _score_entry(record: ScoreRecord, index: int) -> dict[str, Any]:
-    return {
-        "total": int(record.total[index]),
-        "scores": {
-            plugin: {
-                "raw": int(record.raw[number, index]),
-                "weight": record.weights[number],
-                "final": int(record.final[number, index]),
-            }
-            for number, plugin in enumerate(record.plugins)
-        },
-    }
+def _scores(record: ScoreRecord) -> Iterator[dict[str, Any]]:
+    """Yield total and scores of each node that was scored."""
+    points = zip(record.raw.T.tolist(), record.final.T.tolist(), strict=True)
+    for total, (raw, final) in zip(record.total.tolist(), points, strict=True):
+        numbers = zip(record.plugins, raw, record.weights, final, strict=True)
+        yield {
+            "total": total,
+            "scores": {name: {"raw": one, "weight": weight, "final": all_} for name, one, weight, all_ in numbers},
+        }
 
 
 # --- Numbers ---------------------------------------------------------------------------------------------------------
@@ -233,27 +237,29 @@ def _score_entry(record: ScoreRecord, index: int) -> dict[str, Any]:
 
 def _add_numbers(
     entries: Sequence[dict[str, Any]], attempt: Attempt, cycle: CycleRecord, question: PodQuestion, moments: Moments
-) -> Inquiry | None:
+) -> Steps[Inquiry | None]:
     """Add to entries what their verdicts and scores rest on, as far as somebody knows."""
-    moment = moments.of(attempt, cycle)
+    moment = yield from moments.of(attempt, cycle)
     if moment is None:
         return None
     inquiry = Inquiry(cycle, moment)
+    yield from inquiry.prepare()
     shown = _detailed(entries, question)
-    facts = of_nodes(inquiry, shown, all_plugins=question.all_plugins)
     places = {} if cycle.score is None else {row: at for at, row in enumerate(cycle.score.rows.tolist())}
     row_of = {name: row for row, name in enumerate(cycle.node_names)}
     for entry in shown:
-        found = facts[entry["node"]]
+        found = of_node(inquiry, entry, all_plugins=question.all_plugins)
         if found:
             entry["facts"] = {plugin: each.as_json() for plugin, each in found.items()}
             of_now = [plugin for plugin, each in found.items() if each.of_now]
             if of_now:
                 entry["factsOfNow"] = of_now
+        yield
     for entry in _best(shown, question):
         at = places[row_of[entry["node"]]]
         for index, plugin in enumerate(entry["scores"]):
             entry["scores"][plugin] |= inquiry.score(index, at)
+        yield
     return inquiry
 
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from schedlab.decisions.explain import PodQuestion, explain
+from schedlab.decisions.explain import PodQuestion, explaining
 from schedlab.decisions.fate import fate
-from schedlab.decisions.journal import TableJournal
 from schedlab.decisions.log import PodStory
 from schedlab.decisions.moments import JournalMoments, Moment
 from schedlab.decisions.schedulers import OWN, Desk, KnownScheduler, rival_warning, rivals
 from schedlab.decisions.untried import why_untried
 from schedlab.decisions.waiting import flush_warning, moves, waiting
+from schedlab.kernel.steps import Steps, finish
 
 if TYPE_CHECKING:
     from schedlab.decisions.log import Attempt, DecisionLog
@@ -29,36 +29,34 @@ class Explainer:
     """The log and the scheduler whose decisions it holds, with the pods as they are now."""
 
     def __init__(self, log: DecisionLog, scheduler: Scheduler) -> None:
-        """Begin a journal of the scheduler's node table, which tells moments apart."""
         self._log = log
         #: All schedulers that are known, this one among them.
         self.known: Callable[[], Sequence[KnownScheduler]] = self._alone
         #: Those of this process that run beside it.
         self.others: Callable[[], Sequence[Desk]] = tuple
-        self._begin(scheduler)
+        self.follow(scheduler)
 
-    def _begin(self, scheduler: Scheduler) -> None:
-        journal = self._log.journal = TableJournal.of(scheduler.cache.table)
-        self._own = Desk("", scheduler, JournalMoments(scheduler, journal))
+    def follow(self, scheduler: Scheduler) -> None:
+        """Explain another scheduler from now on, which has taken over from the one before."""
+        self._own = Desk("", scheduler, JournalMoments(scheduler))
         self._pods = scheduler.pods
 
     def _alone(self) -> Sequence[KnownScheduler]:
         return (KnownScheduler(tuple(self._own.scheduler.profiles), OWN, "scheduling"),)
 
-    def follow(self, scheduler: Scheduler) -> None:
-        """Explain another scheduler from now on; how things were at attempts of the old one can no longer be had."""
-        self._log.lose_moments()
-        self._begin(scheduler)
-
     def explain(self, namespace: str, name: str, question: PodQuestion = PodQuestion()) -> dict[str, Any]:  # noqa: B008 - frozen
-        """Return an attempt of the newest pod of that name as JSON values.
+        """Do all of `explaining` at once."""
+        return finish(self.explaining(namespace, name, question))
+
+    def explaining(self, namespace: str, name: str, question: PodQuestion) -> Steps[dict[str, Any]]:
+        """Return an attempt of the newest pod of that name as JSON values, step by step.
 
         Raises LookupError with what is known instead when there is no such pod, attempt or node.
         """
         story = self._log.find(namespace, name)
         if story is None or not story.attempts:
             raise LookupError(self.untried(namespace, name))
-        out = explain(story, question, self)
+        out = yield from explaining(story, question, self)
         self.add_present(out, namespace, name)
         return out
 
@@ -81,10 +79,10 @@ class Explainer:
         story = self._log.story(pod.metadata.uid)
         return story is None or not any(_placed(attempt, pod.spec.node_name) for attempt in story.attempts)
 
-    def of(self, attempt: Attempt, cycle: CycleRecord) -> Moment | None:
+    def of(self, attempt: Attempt, cycle: CycleRecord) -> Steps[Moment | None]:
         """Return what the scheduler that made an attempt saw then (Moments)."""
         desk = next((desk for desk in self._desks() if desk.by == attempt.by), None)
-        return None if desk is None else desk.moments.of(attempt, cycle)
+        return None if desk is None else (yield from desk.moments.of(attempt, cycle))
 
     def _desks(self) -> Sequence[Desk]:
         return (self._own, *self.others())

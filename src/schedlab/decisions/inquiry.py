@@ -6,7 +6,7 @@ plugins say now does not come to what was recorded, the numbers are marked as th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +19,7 @@ from schedlab.scheduler.plugins.registry import IN_TREE
 
 if TYPE_CHECKING:
     from schedlab.decisions.moments import Moment
+    from schedlab.kernel.steps import Steps
     from schedlab.scheduler.framework.explanations import Fact, Formula
     from schedlab.scheduler.framework.record import CycleRecord, ScoreRecord
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
@@ -44,19 +45,24 @@ class Facts:
 
 
 class Inquiry:
-    """The plugins that took part in one attempt, ready to be asked."""
+    """The plugins that took part in one attempt, to be asked once they are prepared."""
 
     def __init__(self, cycle: CycleRecord, moment: Moment) -> None:
         self._cycle = cycle
         self.moment = moment
         self._filter_state = CycleState()
         self._rows = self._scored_rows()
-        for name, status in cycle.pre_filter.items():
-            if code_of(status) == Code.SUCCESS:
-                self._safely(name, partial(self._prepare, name))
-        for name, status in cycle.pre_score.items():
-            if code_of(status) == Code.SUCCESS:
-                self._safely(name, partial(self._prepare_score, name))
+
+    def prepare(self) -> Steps[None]:
+        """Let the plugins look around before they are asked, as in a cycle."""
+        for prepare, statuses in (
+            (self._prepare, self._cycle.pre_filter),
+            (self._prepare_score, self._cycle.pre_score),
+        ):
+            for name, status in statuses.items():
+                if code_of(status) == Code.SUCCESS:
+                    self._safely(name, partial(prepare, name))
+                    yield
 
     @staticmethod
     def _safely(name: str, ask: Callable[[], T]) -> T | None:
@@ -109,7 +115,8 @@ class Inquiry:
         return Facts(facts, fits != passed)
 
     def _node(self, name: str) -> NodeInfo | None:
-        return self.moment.node(name) if name in self.moment.table.row_of else None
+        row = self.moment.table.row_of.get(name)
+        return None if row is None else self.moment.table.infos[row]
 
     def _with_nominated(self, plugin: Any, node: NodeInfo) -> Facts | None:
         """Return what the filter says with the pods counted in that are nominated to the node (now)."""
@@ -161,17 +168,12 @@ class Inquiry:
         return out
 
 
-def of_nodes(
-    inquiry: Inquiry, entries: Sequence[Mapping[str, Any]], *, all_plugins: bool
-) -> dict[str, dict[str, Facts]]:
-    """Return facts by node and plugin: of the plugins that turned it down, or of all of them."""
-    out: dict[str, dict[str, Facts]] = {}
-    for entry in entries:
-        asked = {
-            plugin: verdict == "passed"
-            for plugin, verdict in entry["plugins"].items()
-            if all_plugins or verdict != "passed"
-        }
-        found = {plugin: inquiry.facts(plugin, entry["node"], passed=passed) for plugin, passed in asked.items()}
-        out[entry["node"]] = {plugin: facts for plugin, facts in found.items() if facts is not None}
-    return out
+def of_node(inquiry: Inquiry, entry: Mapping[str, Any], *, all_plugins: bool) -> dict[str, Facts]:
+    """Return facts by plugin: of the plugins that turned a node down, or of all of them."""
+    asked = {
+        plugin: verdict == "passed"
+        for plugin, verdict in entry["plugins"].items()
+        if all_plugins or verdict != "passed"
+    }
+    found = {plugin: inquiry.facts(plugin, entry["node"], passed=passed) for plugin, passed in asked.items()}
+    return {plugin: facts for plugin, facts in found.items() if facts is not None}

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from schedlab.apimachinery.time import format_micro_time
 from schedlab.decisions.archive import Archive, Entry
-from schedlab.decisions.journal import TableJournal
 from schedlab.decisions.packing import PackedCycle, Packer, unpack
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.scheduler.framework.record import BindingRecord, CycleRecord, QueueMove
@@ -35,8 +34,6 @@ class Attempt:
     """One scheduling cycle and, once it ended, its binding cycle."""
 
     packed: PackedCycle
-    #: When it began, for the journal of the node table; -1 when that is not known.
-    moment: int = -1
     #: Numbers all attempts of the log in the order of their ends, from 1.
     sequence: int = 0
     #: Which of several schedulers has made it, as its recorder calls it; "" is the cluster's own.
@@ -103,12 +100,10 @@ class Recorder:
 
     def __init__(self, log: DecisionLog, by: str) -> None:
         self._log, self._by = log, by
-        #: See DecisionLog.journal.
-        self.journal: TableJournal | None = None
 
     def cycle(self, record: CycleRecord) -> None:
         """Take a finished scheduling cycle (Observer)."""
-        self._log.take(record, self._by, self.journal)
+        self._log.take(record, self._by)
 
     def binding(self, record: BindingRecord) -> None:
         """Take a finished binding cycle (Observer)."""
@@ -139,8 +134,6 @@ class DecisionLog:
         self.archive = archive
         self._next_sequence = 1 if archive is None else archive.next_sequence()
         self._in_order: dict[int, tuple[PodStory, Attempt]] = {}
-        #: What tells moments apart, if anybody keeps a journal of the node table.
-        self.journal: TableJournal | None = None
         self._newest_revision = newest_revision
         self.size_bytes = 0
         self.forgotten_pods = 0
@@ -162,14 +155,13 @@ class DecisionLog:
 
     def cycle(self, record: CycleRecord) -> None:
         """Take a finished scheduling cycle (Observer)."""
-        self.take(record, "", self.journal)
+        self.take(record, "")
 
-    def take(self, record: CycleRecord, by: str, journal: TableJournal | None) -> None:
+    def take(self, record: CycleRecord, by: str) -> None:
         """Take a finished scheduling cycle of one of the schedulers."""
         self._share_node_names(record)
         story = self._story(record)
-        moment = -1 if journal is None else journal.before(story.uid)
-        attempt = Attempt(self._packer.pack(record), moment, self._next_sequence, by)
+        attempt = Attempt(self._packer.pack(record), self._next_sequence, by)
         story.attempts.append(attempt)
         self._in_order[attempt.sequence] = story, attempt
         self._next_sequence += 1
@@ -196,13 +188,6 @@ class DecisionLog:
                 self._complete(story.uid, attempt)
                 return
 
-    def lose_moments(self) -> None:
-        """Forget how things were at the attempts so far: the scheduler that could tell is gone. What they were stays."""
-        for story in self._stories.values():
-            for attempt in story.attempts:
-                attempt.moment = -1
-                attempt.packed.head.position = -1
-
     def queue_move(self, move: QueueMove) -> None:
         """Take a pod's move in the queue (Observer)."""
         story = self._stories.get(move.pod.uid)
@@ -224,7 +209,7 @@ class DecisionLog:
         new = {story.uid: story for story in stories if self.story(story.uid) is None}
         entries = [(story, attempt) for story in new.values() for attempt in story.attempts]
         for story, attempt in sorted(entries, key=lambda entry: entry[1].sequence):
-            attempt.moment = attempt.packed.head.position = -1
+            attempt.packed.head.position = -1
             attempt.sequence, self._next_sequence = self._next_sequence, self._next_sequence + 1
             self._stories[story.uid] = story
             self._latest_uid[story.namespace, story.name] = story.uid

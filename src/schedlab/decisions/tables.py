@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from schedlab.apimachinery.time import format_micro_time
@@ -105,19 +106,24 @@ def attempts(log: DecisionLog, query: Query, *, limit: int) -> list[Row]:
 
 def rows(log: DecisionLog, table: Table, query: Query) -> Iterator[Row]:
     """Yield the rows of a table, oldest attempt first."""
+    return chain.from_iterable(rows_of_attempts(log, table, query))
+
+
+def rows_of_attempts(log: DecisionLog, table: Table, query: Query) -> Iterator[Iterator[Row]]:
+    """Yield the same by attempt (moves: by pod), also those that have none, for whoever must not be kept long."""
     if table == "moves":
         for story in log.stories():
-            if query.namespace in ("", story.namespace) and query.pod in ("", story.name):
-                yield from move_rows(story)
+            wanted = query.namespace in ("", story.namespace) and query.pod in ("", story.name)
+            yield move_rows(story) if wanted else iter(())
         return
     for sequence, story, attempt in log.oldest_first():
         if not query.wants(story, attempt, any_node=table != "attempts"):
-            continue
-        if table == "attempts":
-            yield attempt_row(sequence, story, attempt)
+            yield iter(())
+        elif table == "attempts":
+            yield iter((attempt_row(sequence, story, attempt),))
         else:
             of_node = verdict_rows if table == "verdicts" else score_rows
-            yield from of_node(sequence, story, attempt, query.node)
+            yield of_node(sequence, story, attempt, query.node)
 
 
 def columns(table: Iterable[Row]) -> dict[str, list[Any]]:

@@ -191,21 +191,21 @@ class Scheduler:
 
     def keep_past(
         self,
-        listed_revision: Callable[[], int],
-        oldest_revision: Callable[[], int] | None,
+        listed_revision: Callable[[], int] | None = None,
+        oldest_revision: Callable[[], int] | None = None,
         journal: CacheJournal | None = None,
     ) -> None:
         """Note in records what it takes to make again what a cycle saw; before `start`.
 
-        `listed_revision` says up to which revision the listers have been told, `oldest_revision` from which one on the
-        past is kept; None keeps none. `journal` is that of a scheduler that this one takes over from.
+        `listed_revision` says up to which revision the listers have been told, `oldest_revision` from which one on objects
+        of the past are kept; None: none are. `journal` is that of a scheduler that this one takes over from.
         """
         self._listed_revision = listed_revision
         if journal is not None:
             self.journal = journal
             journal.go_on(self.cache, lambda: self.revision)
-        elif oldest_revision is not None:
-            self.journal = CacheJournal(lambda: self.revision, oldest_revision)
+        else:
+            self.journal = CacheJournal(lambda: self.revision, oldest_revision or (lambda: self.revision))
             self.journal.begin(self.cache, self.clock.now_ns())
 
     def listed_revision(self) -> int:

@@ -5,24 +5,38 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from itertools import islice
-from typing import Any, Final
+from typing import Final, TypeVar
 
 import orjson
 
 from schedlab.apimachinery.time import TimeError, parse_time
 from schedlab.decisions.explain import DETAILED, PodQuestion
-from schedlab.decisions.tables import TABLES, Query, Search, rows
+from schedlab.decisions.tables import TABLES, Query, Row, Search, rows_of_attempts
+from schedlab.kernel.steps import Steps
 from schedlab.web.routing import Answer, Refusal, Request, Route, Stream, json_answer
 from schedlab.web.simulator import Simulator
 from schedlab.web.whatif import ask
 from schedlab.whatif.foreign import explain_foreign
 
+T = TypeVar("T")
+
 _PAGE: Final = 100
 _PAGE_MAX: Final = 1000
-#: So many rows are made in one go; in between others have their turn.
-_ROWS_AT_ONCE: Final = 50
+#: So many rows are made in one go, and so many attempts looked at; in between others have their turn.
+_ROWS_AT_ONCE: Final = 200
 _LOOKED_AT_AT_ONCE: Final = 200
 _RESULTS: Final = ("scheduled", "unschedulable", "error")
+
+
+async def paced(steps: Steps[T]) -> T:
+    """Do work step by step; in between others have their turn."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        await asyncio.sleep(0)
 
 
 async def decision(simulator: Simulator, request: Request) -> Answer:
@@ -38,7 +52,7 @@ async def decision(simulator: Simulator, request: Request) -> Answer:
     if question.attempt is None and simulator.ask is not None and simulator.explainer.is_foreign(namespace, pod):
         return await ask(simulator, request, lambda cluster: explain_foreign(cluster, namespace, pod, question))
     try:
-        found = simulator.explainer.explain(namespace, pod, question)
+        found = await paced(simulator.explainer.explaining(namespace, pod, question))
     except LookupError as error:
         raise Refusal(404, str(error.args[0])) from error
     return json_answer(found)
@@ -61,13 +75,17 @@ async def export(simulator: Simulator, request: Request) -> Stream:
     table = next((each for each in TABLES if each == name), None)
     if table is None:
         raise Refusal(404, f"there is no table {name!r}; tables are: {', '.join(TABLES)}")
-    return Stream(_lines(rows(simulator.log, table, _query(request))), "application/x-ndjson")
+    return Stream(_lines(rows_of_attempts(simulator.log, table, _query(request))), "application/x-ndjson")
 
 
-async def _lines(found: Iterator[dict[str, Any]]) -> AsyncIterator[bytes]:
-    while some := list(islice(found, _ROWS_AT_ONCE)):
-        yield b"".join(orjson.dumps(row) + b"\n" for row in some)
-        await asyncio.sleep(0)
+async def _lines(found: Iterator[Iterator[Row]]) -> AsyncIterator[bytes]:
+    """Give rows as lines; attempts without any take their time, too."""
+    for looked_at, some in enumerate(found, 1):
+        while lines := b"".join(orjson.dumps(row) + b"\n" for row in islice(some, _ROWS_AT_ONCE)):
+            yield lines
+            await asyncio.sleep(0)
+        if looked_at % _LOOKED_AT_AT_ONCE == 0:
+            await asyncio.sleep(0)
 
 
 def _query(request: Request) -> Query:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from schedlab.decisions.explain import PodQuestion
 from schedlab.decisions.log import DecisionLog
+from schedlab.kernel.steps import Steps
 from schedlab.mirror.service import Mirroring
 from schedlab.web.logins import Logins
 from schedlab.whatif.shadow import Shadow
@@ -17,7 +18,7 @@ from schedlab.whatif.workers import Question
 class Explains(Protocol):
     """Answers questions about pods (decisions.explainer.Explainer)."""
 
-    def explain(self, namespace: str, name: str, question: PodQuestion = ...) -> dict[str, Any]:
+    def explaining(self, namespace: str, name: str, question: PodQuestion) -> Steps[dict[str, Any]]:
         """Return JSON values; LookupError with a sentence when there is nothing to explain."""
 
     def is_foreign(self, namespace: str, name: str) -> bool:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schedlab.apimachinery.time import TimeError, format_micro_time, parse_time
 from schedlab.decisions.explain import PodQuestion, explain
-from schedlab.decisions.journal import TableJournal
 from schedlab.decisions.log import Attempt, PodStory
 from schedlab.decisions.moments import JournalMoments
 from schedlab.decisions.packing import Packer
@@ -40,14 +39,14 @@ def explain_foreign(cluster: Cluster, namespace: str, name: str, question: PodQu
         )
     placement, source = _placement(cluster, stored)
     trial, of_now = _trial(cluster, stored, placement.revision)
-    journal = TableJournal.of(trial.scheduler.cache.table)
+    moments = JournalMoments(trial.scheduler)
     record = trial.attempt(_unplaced(stored, trial))
-    attempt = Attempt(Packer().pack(record), journal.now)
+    attempt = Attempt(Packer().pack(record))
     if not question.versus and record.selected not in ("", placement.node) and placement.node in record.node_names:
         question = replace(question, versus=placement.node)
     story = PodStory(stored.uid, namespace, name, [attempt])
     try:
-        out = explain(story, question, JournalMoments(trial.scheduler, journal))
+        out = explain(story, question, moments)
     except LookupError as error:
         raise SchedlabError(str(error.args[0]), hint="name one of these nodes") from error
     cluster.explainer.add_present(out, namespace, name)

@@ -15,7 +15,6 @@ from schedlab.cluster.schedulers import Surroundings, make_scheduler
 from schedlab.kernel.clock import VirtualClock
 from schedlab.kernel.errors import SchedlabError
 from schedlab.kernel.randomness import SeededRandom
-from schedlab.scheduler.cache.journal import PastLostError
 from schedlab.scheduler.dra.devices import DEVICE_KINDS, Devices
 from schedlab.scheduler.event_handlers import PODS, WAKING_RESOURCES
 from schedlab.scheduler.framework.interface import ExtenderAnswer
@@ -86,10 +85,9 @@ class _Recorded:
 def state_at(cluster: Cluster, record: CycleRecord) -> PastState:
     """Make again what the scheduler saw at an attempt; raises SchedlabError when that is no longer kept."""
     journal = cluster.scheduler.journal
-    if journal is None or record.position < 0:
+    if journal is None or record.position < 0 or not cluster.settings.history:
         raise SchedlabError("this cluster keeps no past", hint=KEEP_MORE)
-    if record.started_ns < journal.began_ns:
-        # Of the time before a restart, after which operations are counted anew.
+    if record.position < journal.whole_since or not journal.keeps(record):
         raise past_lost(record.revision)
     configuration = cluster.configurations.get(record.configuration)
     if configuration is None:
@@ -97,10 +95,7 @@ def state_at(cluster: Cluster, record: CycleRecord) -> PastState:
             f"the scheduler configuration {record.configuration} of this attempt is not known here",
             hint="ask the cluster that has made the attempt",
         )
-    try:
-        cache = journal.cache_at(record.position)
-    except PastLostError as error:
-        raise past_lost(record.revision) from error
+    cache = journal.cache_at(record.position)
     listers = FrozenListers(fork_store(cluster.store, record.revision))
     settings = replace(cluster.settings, full=cluster.scheduler.full)
     devices = _devices(listers, settings.feature_gates)

@@ -5,7 +5,8 @@
 
 A worker is a fork of this process (fork(2)): the snapshot it works on is the memory as it was at that instant, shared
 with the live cluster page by page until either writes to it. Nothing is encoded, sent or rebuilt, every detail of the
-cluster is there, and the loop waits only for the page tables to be copied. The worker computes, writes its answer as
+cluster is there, and the loop waits only for the page tables to be copied: `keep_forks_short` sees to it that they are
+small. The worker computes, writes its answer as
 JSON to a pipe and is gone; it never touches the loop, sockets, files or threads of the process that it came from.
 
 See ADR 0009 for what was measured and what else was thought of.
@@ -25,6 +26,7 @@ from typing import Any, Final, TypeAlias
 import orjson
 
 from schedlab.cluster.cluster import Cluster
+from schedlab.cluster.memory import memory_bytes, use_huge_pages
 from schedlab.kernel.errors import SchedlabError
 
 #: Asks something of a cluster, for JSON-shaped data; runs in a worker, so it may take its time and change what it likes.
@@ -34,6 +36,8 @@ AT_ONCE_MAX: Final = max(1, (os.cpu_count() or 2) - 1)
 WAITING_MAX: Final = 32
 TIMEOUT_S: Final = 60.0
 
+_GROWN: Final = 1.05
+_GROWN_EVERY_S: Final = 10.0
 _CHUNK_BYTES: Final = 1 << 16
 _STDERR: Final = 2
 
@@ -76,6 +80,16 @@ class Workers:
                 return _read(await self._run(question))
         finally:
             self._asked -= 1
+
+    async def keep_forks_short(self) -> None:
+        """Whenever memory has grown, let it be laid out so that a fork takes little time; runs until it is cancelled."""
+        laid_out = 0
+        while True:
+            used = memory_bytes()
+            if used > laid_out * _GROWN:
+                await asyncio.to_thread(use_huge_pages)
+                laid_out = used
+            await asyncio.sleep(_GROWN_EVERY_S)
 
     async def _run(self, question: Question) -> bytes:
         pid, pipe = _fork(question, self._cluster())

@@ -19,7 +19,7 @@ counts are renewed only when that node changed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from schedlab.kernel.errors import InvariantError
 from schedlab.scheduler.cache.images import ImageStates
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from schedlab.api.views.core import Node
     from schedlab.scheduler.cache.journal import CacheJournal
     from schedlab.scheduler.framework.types import PodInfo
+
+
+#: So many nodes that changed at once are not brought up to date again by the journal.
+_DEAR: Final = 500
 
 
 class SchedulerCache:
@@ -134,12 +138,12 @@ class SchedulerCache:
         known = self._pods.get(pod.uid)
         if known is None:
             self._add(pod)
+            if self.journal is not None:
+                self.journal.note(self, "add_pod", pod)
         elif pod.uid in self._assumed:
-            self._replace(known, pod)
+            self.replace_pod(pod)
         else:
             raise InvariantError(f"pod {pod.uid}({pod.key}) was already in added state")
-        if self.journal is not None:
-            self.journal.note(self, "add_pod", pod)
 
     def update_pod(self, pod: PodInfo) -> None:
         """Replace a bound pod by its new state."""
@@ -152,9 +156,7 @@ class SchedulerCache:
             raise InvariantError(
                 f"pod {pod.key} moved from node {known.pod.spec.node_name} to {pod.pod.spec.node_name} while bound"
             )
-        self._replace(known, pod)
-        if self.journal is not None:
-            self.journal.note(self, "update_pod", pod)
+        self.replace_pod(pod)
 
     def remove_pod(self, pod: PodInfo) -> None:
         """Count a bound pod out."""
@@ -224,11 +226,19 @@ class SchedulerCache:
         del self._pods[pod.uid]
         self._assumed.pop(pod.uid, None)
 
-    def _replace(self, old: PodInfo, new: PodInfo) -> None:
+    def replace_pod(self, pod: PodInfo) -> None:
+        """Take over the next state of a known pod, assumed or not (what `add_pod` and `update_pod` come to)."""
+        old = self._pods[pod.uid]
         # Taken out and put back even on the same node: a node's order of pods can be seen in preemption.
-        if not self._replace_alike(old, new):
+        alike = self._replace_alike(old, pod)
+        if not alike:
             self._remove(old)
-            self._add(new)
+            self._add(pod)
+        if self.journal is not None:
+            self.journal.note(self, "renew_pod" if alike and old.labels == pod.labels else "replace_pod", pod)
+
+    #: For the journal: the state differs in nothing that numbers are made of.
+    renew_pod = replace_pod
 
     def _replace_alike(self, old: PodInfo, new: PodInfo) -> bool:
         """Replace a pod by a state that asks for the same on the same node; False when it does not."""
@@ -252,11 +262,12 @@ class SchedulerCache:
         """Bring the table up to date for a scheduling cycle."""
         if not self._changed and not self._touched:
             return
+        is_dear = len(self._changed) > _DEAR
         if self._changed:
             self._refresh_nodes()
         self._refresh_images()
         if self.journal is not None:
-            self.journal.note(self, "refresh")
+            self.journal.note(self, "refresh", dear=is_dear)
 
     def _refresh_nodes(self) -> None:
         row_of = self.table.row_of

@@ -34,6 +34,8 @@ class ImageStates:
         # Grows with every change of a count; a node that was refreshed at the current version is up to date.
         self._version = 0
         self._seen: dict[str, int] = {}
+        # Whether a copy has the same images: whoever changes them first makes some of its own.
+        self._is_lent = False
 
     def set_node(self, old: Node | None, new: Node) -> None:
         """Replace what a node has."""
@@ -41,6 +43,7 @@ class ImageStates:
             if old.status.images == new.status.images:
                 return
             self._drop(old)
+        self._own()
         name = new.metadata.name
         mine: dict[str, _Image] = {}
         for image in new.status.images:
@@ -60,6 +63,7 @@ class ImageStates:
         self._seen.pop(node.metadata.name, None)
 
     def _drop(self, node: Node) -> None:
+        self._own()
         name = node.metadata.name
         for image in node.status.images:
             for text in image.names:
@@ -84,6 +88,14 @@ class ImageStates:
     def copy(self) -> ImageStates:
         """Return an independent copy."""
         other = ImageStates()
+        other._images, other._of_node = self._images, self._of_node
+        other._version, other._seen = self._version, dict(self._seen)
+        self._is_lent = other._is_lent = True
+        return other
+
+    def _own(self) -> None:
+        if not self._is_lent:
+            return
         copies: dict[int, _Image] = {}
 
         def twin(state: _Image) -> _Image:
@@ -93,9 +105,8 @@ class ImageStates:
                 found.nodes = set(state.nodes)
             return found
 
-        other._images = {text: twin(state) for text, state in self._images.items()}
-        other._of_node = {
+        self._images = {text: twin(state) for text, state in self._images.items()}
+        self._of_node = {
             name: {text: twin(state) for text, state in mine.items()} for name, mine in self._of_node.items()
         }
-        other._version, other._seen = self._version, dict(self._seen)
-        return other
+        self._is_lent = False

@@ -6,8 +6,12 @@
 
 Copies cost next to nothing: they have no columns of plugins and share with the cache the nodes that neither changes.
 
+An operation keeps the states of pods alive that it speaks of. Older than the kept revisions, a pod's next state that asks
+for the same and is labelled alike is forgotten: amounts and counts stay what they were, but for the order of the pods on a
+node and who was only assumed there.
+
 Differs: nothing upstream does the like; it is what makes `state_at` exact, down to the order of nodes and of the pods on
-them, which no list of objects tells.
+them, which no list of objects tells, and what numbers of earlier attempts are made of.
 """
 
 from __future__ import annotations
@@ -16,15 +20,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from schedlab.kernel.steps import finish
+
 if TYPE_CHECKING:
+    from schedlab.kernel.steps import Steps
     from schedlab.scheduler.cache.cache import SchedulerCache
+    from schedlab.scheduler.framework.record import CycleRecord
 
-STRIDE: Final = 4096
+STRIDE: Final = 2048
 COPIES_MAX: Final = 32
+OPERATIONS_MAX: Final = 262_144
+#: So many operations are done again in one step.
+_STEP: Final = 256
 
-
-class PastLostError(LookupError):
-    """The moment that was asked for is older than what is kept."""
+_Operation = tuple[str, tuple[object, ...]]
+_REFRESH: Final[_Operation] = ("refresh", ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +47,9 @@ class _Copy:
 class CacheJournal:
     """The operations on one cache since the oldest copy, and the copies.
 
-    newest, oldest: the revision that was handled last, and the one from which on the past is kept. No more than
-    `copies_max` copies are kept: from then on they lie twice as far apart, and making a moment again takes longer.
+    newest, oldest: the revision that was handled last, and the one from which on pods are kept in every state. No more
+    than `copies_max` copies are kept: from then on they lie twice as far apart, and making a moment again takes longer.
+    No more than `operations_max` operations are: then the oldest ones go.
     """
 
     def __init__(
@@ -48,19 +59,27 @@ class CacheJournal:
         *,
         stride: int = STRIDE,
         copies_max: int = COPIES_MAX,
+        operations_max: int = OPERATIONS_MAX,
     ) -> None:
         self._newest, self._oldest = newest, oldest
-        self._stride, self._copies_max = stride, copies_max
+        self._stride, self._copies_max, self._operations_max = stride, copies_max, operations_max
         self._copies: list[_Copy] = []
-        # What was done from the position of the oldest copy on.
-        self._operations: list[tuple[str, tuple[object, ...]]] = []
+        # What was done from the position of the oldest copy on; None was forgotten.
+        self._operations: list[_Operation | None] = []
         #: When it began: positions that were noted before are those of another journal.
         self.began_ns = 0
+        #: From this position on pods are known in every state.
+        self.whole_since = 0
+
+    @property
+    def oldest(self) -> int:
+        """The first position that is kept."""
+        return self._copies[0].position if self._copies else 0
 
     @property
     def position(self) -> int:
         """How many operations there were."""
-        return (self._copies[0].position if self._copies else 0) + len(self._operations)
+        return self.oldest + len(self._operations)
 
     @property
     def copies(self) -> int:
@@ -78,34 +97,49 @@ class CacheJournal:
         """Go on with another cache, that of a scheduler which has taken over; moments before that stay what they were."""
         self._newest = newest
         # The last moment of the old cache and the first of the new one are two.
-        self._operations.append(("refresh", ()))
+        self._operations.append(_REFRESH)
         self._copies.append(_Copy(self.position, newest(), cache.copy(with_columns=False)))
         cache.journal = self
 
-    def note(self, cache: SchedulerCache, operation: str, *arguments: object) -> None:
-        """Take down what was done to the cache."""
-        self._operations.append((operation, arguments))
-        if self.position - self._copies[-1].position >= self._stride:
+    def note(self, cache: SchedulerCache, operation: str, *arguments: object, dear: bool = False) -> None:
+        """Take down what was done to the cache; what is dear to do again need not be, because a copy is taken."""
+        self._operations.append((operation, arguments) if arguments else _REFRESH)
+        if dear or self.position - self._copies[-1].position >= self._stride:
             self._copies.append(_Copy(self.position, self._newest(), cache.copy(with_columns=False)))
             self._forget()
 
     def _forget(self) -> None:
         oldest = self._oldest()
-        first = max((at for at, copy in enumerate(self._copies) if copy.revision <= oldest), default=0)
-        if first:
-            del self._operations[: self._copies[first].position - self._copies[0].position]
-            del self._copies[:first]
+        whole = max((copy.position for copy in self._copies if copy.revision <= oldest), default=0)
+        for at in range(max(self.whole_since, self.oldest) - self.oldest, whole - self.oldest):
+            operation = self._operations[at]
+            if operation is not None and operation[0] == "renew_pod":
+                self._operations[at] = None
+        self.whole_since = max(self.whole_since, whole)
+        while len(self._operations) > self._operations_max and len(self._copies) > 1:
+            del self._operations[: self._copies[1].position - self._copies[0].position]
+            del self._copies[0]
         if len(self._copies) > self._copies_max:
             del self._copies[1:-1:2]
             self._stride *= 2
 
+    def keeps(self, record: CycleRecord) -> bool:
+        """Whether the moment of an attempt can be made again; after a restart operations are counted anew."""
+        return record.started_ns >= self.began_ns and self.oldest <= record.position <= self.position
+
     def cache_at(self, position: int) -> SchedulerCache:
-        """Return the cache as it was after that many operations; raises PastLostError."""
-        start = next((copy for copy in reversed(self._copies) if copy.position <= position), None)
-        if start is None or position > self.position:
-            raise PastLostError(f"operation {position} is not kept")
+        """Return the cache as it was after that many operations, which must be kept."""
+        return finish(self.making(position))
+
+    def making(self, position: int) -> Steps[SchedulerCache]:
+        """Do the same step by step."""
+        assert self.oldest <= position <= self.position, f"operation {position} is not kept"
+        start = next(copy for copy in reversed(self._copies) if copy.position <= position)
         cache = start.cache.copy(with_columns=False)
-        first = self._copies[0].position
-        for operation, arguments in self._operations[start.position - first : position - first]:
-            getattr(cache, operation)(*arguments)
+        operations = self._operations[start.position - self.oldest : position - self.oldest]
+        for done, operation in enumerate(operations, 1):
+            if operation is not None:
+                getattr(cache, operation[0])(*operation[1])
+            if done % _STEP == 0:
+                yield
         return cache

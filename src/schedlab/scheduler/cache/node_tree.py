@@ -19,6 +19,8 @@ class NodeTree:
     def __init__(self) -> None:
         self._zones: dict[str, dict[str, None]] = {}
         self._zone_of: dict[str, str] = {}
+        # Whether a copy has the same dicts: whoever changes them first makes some of its own.
+        self._is_lent = False
 
     def __len__(self) -> int:
         return len(self._zone_of)
@@ -32,6 +34,7 @@ class NodeTree:
         known = self._zone_of.get(name)
         if known == zone:
             return
+        self._own()
         if known is not None:
             self.remove_node(name)
         self._zone_of[name] = zone
@@ -39,6 +42,7 @@ class NodeTree:
 
     def remove_node(self, name: str) -> None:
         """Forget a node; an empty zone loses its turn."""
+        self._own()
         zone = self._zone_of.pop(name)
         names = self._zones[zone]
         del names[name]
@@ -56,6 +60,12 @@ class NodeTree:
     def copy(self) -> NodeTree:
         """Return an independent copy."""
         other = NodeTree()
-        other._zones = {zone: dict(names) for zone, names in self._zones.items()}
-        other._zone_of = dict(self._zone_of)
+        other._zones, other._zone_of = self._zones, self._zone_of
+        self._is_lent = other._is_lent = True
         return other
+
+    def _own(self) -> None:
+        if self._is_lent:
+            self._zones = {zone: dict(names) for zone, names in self._zones.items()}
+            self._zone_of = dict(self._zone_of)
+            self._is_lent = False

@@ -159,6 +159,8 @@ class NodeTable:
         #: Columns that raised when they were told of a change, with what they raised.
         self._broken: dict[object, Exception] = {}
         self._clock = 0
+        #: Whether nothing changes any more, so that columns may count when they are asked instead of all the time.
+        self.is_at_rest = False
 
     def __len__(self) -> int:
         return len(self.infos)

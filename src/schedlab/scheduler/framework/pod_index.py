@@ -98,8 +98,8 @@ class PodQuery:
     terms: tuple[PodTerm, ...]
     terminating: bool = True
 
-    def matches(self, kind: PodClass) -> bool:
-        """Whether the pods of a class are asked for."""
+    def matches(self, kind: PodClass | PodInfo) -> bool:
+        """Whether the pods of a class, or a pod, are asked for."""
         if kind.terminating and not self.terminating:
             return False
         return all(term.matches(kind.namespace, kind.labels) for term in self.terms)
@@ -232,7 +232,7 @@ class PodIndex(PodGroups[_ClassKey]):
     @classmethod
     def of(cls, table: NodeTable) -> PodIndex:
         """Return the index of a table."""
-        return table.column(_KEY, lambda: cls(table))
+        return table.column(_KEY, lambda: PodsAtRest(table) if table.is_at_rest else cls(table))
 
     def per_node(self, query: PodQuery) -> NDArray[np.int32]:
         """Return how many pods of the query each node has, int32[N]; to be read within this cycle only."""
@@ -247,8 +247,7 @@ class PodIndex(PodGroups[_ClassKey]):
     # --- Column ---
 
     def _groups(self, pod: PodInfo) -> tuple[_ClassKey, ...]:
-        terminating = pod.pod.metadata.deletion_timestamp is not None
-        key = (pod.namespace, terminating, tuple(sorted(pod.labels.items())))
+        key = (pod.namespace, pod.terminating, tuple(sorted(pod.labels.items())))
         known = self._classes.get(key)
         # Pods of a class share one key, which may be as large as their labels.
         return (key if known is None else known.key,)
@@ -330,6 +329,27 @@ class PodIndex(PodGroups[_ClassKey]):
         self._queries.remove(query.guide.selector, counts)
         for kind in counts.classes:
             kind.queries.remove(counts)
+
+
+class PodsAtRest(PodIndex):
+    """The same over a table at rest: nothing is kept but answers, since few queries are asked there."""
+
+    def __init__(self, table: NodeTable) -> None:
+        super().__init__(table)
+        self._pods = [pod for info in table.infos for pod in info.pods]
+        self._rows = np.repeat(np.arange(len(table)), [len(info.pods) for info in table.infos])
+
+    def set_node(self, row: int, info: NodeInfo) -> None:
+        """See Column."""
+
+    def _make(self, query: PodQuery) -> _Counts:
+        wanted = required_labels(query.guide.selector)
+        key, values = wanted[0][0] if wanted else "", {value for _, value in wanted}
+        places = (at for at, pod in enumerate(self._pods) if not wanted or pod.labels.get(key) in values)
+        found = self._rows[[at for at in places if query.matches(self._pods[at])]]
+        counts = _Counts(query, np.bincount(found, minlength=len(self._table)).astype(np.int32))
+        self._queries.add(query.guide.selector, counts)
+        return counts
 
 
 def _link(kind: PodClass, counts: _Counts) -> None:

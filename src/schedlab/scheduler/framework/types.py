@@ -86,6 +86,11 @@ class PodInfo:
         return True
 
     @property
+    def terminating(self) -> bool:
+        """Whether the pod has been deleted and is not gone yet."""
+        return self.pod.metadata.deletion_timestamp is not None
+
+    @property
     def requests(self) -> dict[str, int]:
         """What the pod asks of a node, by resource name; cpu in milli."""
         return self.facts.requests

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from schedlab.kernel.randomness import SeededRandom
 from schedlab.scheduler.cache.cache import SchedulerCache
-from schedlab.scheduler.cache.journal import CacheJournal, PastLostError
+from schedlab.scheduler.cache.journal import CacheJournal
+from schedlab.scheduler.framework.record import CycleRecord
 from schedlab.scheduler.framework.types import PodInfo
 from schedlab.testing.builders import make_node, make_pod
 
@@ -51,14 +50,14 @@ def live(cache: SchedulerCache, journal: CacheJournal, steps: int) -> dict[int, 
     return seen
 
 
-def journal_of(cache: SchedulerCache, *, oldest: int = 0, stride: int = 10, copies_max: int = 32) -> CacheJournal:
+def journal_of(cache: SchedulerCache, *, oldest: int = 0, stride: int = 10, **limits: int) -> CacheJournal:
     clock = [0]
 
     def newest() -> int:
         clock[0] += 1
         return clock[0]
 
-    journal = CacheJournal(newest, lambda: oldest, stride=stride, copies_max=copies_max)
+    journal = CacheJournal(newest, lambda: oldest, stride=stride, **limits)
     journal.begin(cache, 0)
     return journal
 
@@ -83,14 +82,32 @@ def test_making_the_past_again_changes_nothing_of_the_present() -> None:
     assert shape(cache) == seen[journal.position]
 
 
-def test_what_is_older_than_the_kept_revision_is_lost() -> None:
+def test_moments_older_than_the_kept_revisions_have_the_same_pods_on_the_same_nodes() -> None:
     cache = SchedulerCache()
     journal = journal_of(cache, oldest=10)
-    live(cache, journal, 200)
+    seen = live(cache, journal, 200)
 
-    with pytest.raises(PastLostError):
-        journal.cache_at(5)
-    assert shape(journal.cache_at(journal.position)) == shape(cache)
+    assert 0 < journal.whole_since < journal.position
+    for position, (names, pods, assumed) in seen.items():
+        found = shape(journal.cache_at(position))
+        assert found[0] == names
+        assert [sorted(each) for each in found[1]] == [sorted(each) for each in pods]
+        assert found == (names, pods, assumed) or position < journal.whole_since
+
+
+def test_a_state_that_says_nothing_new_is_forgotten_with_its_revision() -> None:
+    cache = SchedulerCache()
+    cache.set_node(make_node("a").view())
+    cache.refresh()
+    journal = journal_of(cache, oldest=1_000, stride=3)
+    assumed = cache.assume_pod(make_pod("p").uid("p").obj(), "a")
+    cache.add_pod(make_pod("p").uid("p").node("a").obj())
+    relabelled = make_pod("p").uid("p").node("a").label("app", "x").obj()
+    cache.update_pod(relabelled)
+
+    [kept] = journal.cache_at(2).table.infos[0].pods
+    assert kept.pod == assumed.pod
+    assert journal.cache_at(3).pod("p") is relabelled
 
 
 def test_copies_are_few_and_nothing_between_them_is_lost() -> None:
@@ -103,9 +120,32 @@ def test_copies_are_few_and_nothing_between_them_is_lost() -> None:
     assert journal.copies <= 4
 
 
-def test_the_future_is_not_known() -> None:
+def test_the_oldest_operations_go_when_there_are_too_many() -> None:
     cache = SchedulerCache()
-    journal = journal_of(cache)
+    journal = journal_of(cache, stride=5, operations_max=40)
+    seen = live(cache, journal, 200)
 
-    with pytest.raises(PastLostError):
-        journal.cache_at(1)
+    assert journal.position - journal.oldest <= 45
+    for position, expected in seen.items():
+        if position >= journal.oldest:
+            assert shape(journal.cache_at(position)) == expected
+
+
+def test_it_says_which_attempts_it_can_make_again() -> None:
+    cache = SchedulerCache()
+    journal = journal_of(cache, stride=5, operations_max=40)
+    live(cache, journal, 200)
+    pod = make_pod("p").obj()
+
+    def keeps(position: int, started_ns: int = 0) -> bool:
+        record = CycleRecord(
+            pod=pod, profile="", attempt=1, started_ns=started_ns, revision=1, node_names=(), position=position
+        )
+        return journal.keeps(record)
+
+    assert keeps(journal.oldest)
+    assert keeps(journal.position)
+    assert not keeps(journal.oldest - 1)
+    assert not keeps(journal.position + 1)
+    assert not keeps(-1)
+    assert not keeps(journal.position, started_ns=-1), "of a journal before this one"

@@ -8,9 +8,10 @@ Differs: upstream goes through the terms of every pod with affinity in each cycl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from schedlab.client.listers import Lister
     from schedlab.scheduler.framework.node_table import NodeTable
-    from schedlab.scheduler.framework.types import AffinityTerm, PodInfo
+    from schedlab.scheduler.framework.types import AffinityTerm, NodeInfo, PodInfo
 
 #: How many terms keep their numbers as arrays; the one that was not asked for the longest makes room.
 ARRAYS_MAX: Final = 1024
@@ -38,6 +39,14 @@ class TermKind(Enum):
     REQUIRED_ANTI = "required anti-affinity"
     PREFERRED = "preferred affinity"
     PREFERRED_ANTI = "preferred anti-affinity"
+
+
+_TERMS: Final[Mapping[TermKind, Callable[[PodInfo], tuple[AffinityTerm, ...]]]] = {
+    TermKind.REQUIRED: attrgetter("required_affinity_terms"),
+    TermKind.REQUIRED_ANTI: attrgetter("required_anti_affinity_terms"),
+    TermKind.PREFERRED: attrgetter("preferred_affinity_terms"),
+    TermKind.PREFERRED_ANTI: attrgetter("preferred_anti_affinity_terms"),
+}
 
 
 @dataclass(slots=True, eq=False)
@@ -66,7 +75,7 @@ class TermIndex(PodGroups[_Group]):
     @classmethod
     def of(cls, table: NodeTable) -> TermIndex:
         """Return the index of a table."""
-        return table.column(_KEY, lambda: cls(table))
+        return table.column(_KEY, lambda: TermsAtRest(table) if table.is_at_rest else cls(table))
 
     def matching(
         self, kind: TermKind, pod: PodInfo, namespace_labels: Mapping[str, str] | None
@@ -107,12 +116,7 @@ class TermIndex(PodGroups[_Group]):
     def _groups(self, pod: PodInfo) -> tuple[_Group, ...]:
         if not pod.has_affinity:
             return ()
-        return (
-            *((TermKind.REQUIRED, term) for term in pod.required_affinity_terms),
-            *((TermKind.REQUIRED_ANTI, term) for term in pod.required_anti_affinity_terms),
-            *((TermKind.PREFERRED, term) for term in pod.preferred_affinity_terms),
-            *((TermKind.PREFERRED_ANTI, term) for term in pod.preferred_anti_affinity_terms),
-        )
+        return tuple((kind, term) for kind, terms in _TERMS.items() for term in terms(pod))
 
     def _change(self, group: _Group, node_name: str, step: int, row: int | None) -> None:
         placed = self._terms.get(group)
@@ -130,6 +134,36 @@ class TermIndex(PodGroups[_Group]):
     def _reorder_arrays(self, old_rows: NDArray[np.int64]) -> None:
         for placed, array in self._arrays.items():
             self._arrays[placed] = cast("NDArray[np.int32]", take_rows(array, old_rows, 0))
+
+
+class TermsAtRest(TermIndex):
+    """The same over a table at rest: terms are looked for when a pod asks for those that speak of it."""
+
+    def __init__(self, table: NodeTable) -> None:
+        super().__init__(table)
+        self._found: dict[tuple[TermKind, PodInfo], list[PlacedTerm]] = {}
+
+    def set_node(self, row: int, info: NodeInfo) -> None:
+        """See Column."""
+
+    def matching(
+        self, kind: TermKind, pod: PodInfo, namespace_labels: Mapping[str, str] | None
+    ) -> Iterator[PlacedTerm]:
+        """See TermIndex."""
+        found = self._found.get((kind, pod))
+        if found is None:
+            found = self._found[kind, pod] = self._look_for(kind, pod, namespace_labels)
+        return iter(found)
+
+    def _look_for(self, kind: TermKind, pod: PodInfo, namespace_labels: Mapping[str, str] | None) -> list[PlacedTerm]:
+        found: dict[AffinityTerm, PlacedTerm] = {}
+        terms_of = _TERMS[kind]
+        for info in self._table.infos:
+            for other in info.pods_with_affinity:
+                for term in terms_of(other):
+                    if term.matches(pod, namespace_labels):
+                        change_count(found.setdefault(term, PlacedTerm(kind, term)).nodes, info.name, 1)
+        return list(found.values())
 
 
 @dataclass(frozen=True, slots=True)
