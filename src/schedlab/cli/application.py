@@ -43,6 +43,8 @@ _VERBS: Final = (
     ("trace", "schedlab.cli.trace:trace", "Tell the whole way of a pod, with times."),
     ("what-if", "schedlab.cli.what_if:what_if", "Try changes on a fork: which pods move, and why."),
     ("pending", "schedlab.cli.pending:pending", "List the pods that wait by their reasons, with the cheapest fix."),
+    ("fit", "schedlab.cli.fit:fit", "Tell how many of a pod fit, and what stops the next one."),
+    ("plan", "schedlab.cli.plan:plan", "Plan nodes for a workload, and the emptying of nodes."),
     ("why-not-full", "schedlab.cli.why_not_full:why_not_full", "Tell what keeps free capacity from being used."),
     ("decisions", "schedlab.cli.decisions:decisions", "List, filter and export what was decided."),
     ("env", "schedlab.cli.env:env", "Print the shell line that points kubectl at the simulator."),

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from schedlab.apimachinery.time import TimeError, parse_duration
-from schedlab.apimachinery.yaml import duplicates_message
-from schedlab.apimachinery.yaml_file import documents_of, read_text
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, resolve
+from schedlab.cli.manifests import read_manifests
+from schedlab.cli.options import read_seconds
 from schedlab.cli.what_if_text import what_if_text
-from schedlab.kernel.clock import SECOND_NS
 from schedlab.kernel.errors import SchedlabError
-
-_STDIN = "-"
 
 
 def _several(text: str, *names: str) -> Parameter:
@@ -50,7 +45,7 @@ class Changes:
     def data(self, namespace: str) -> Iterator[dict[str, Any]]:
         """Yield the changes as the REST API takes them; raises SchedlabError."""
         for source in (*self.filename, *self.add):
-            for manifest in _manifests(source):
+            for manifest in read_manifests(source):
                 yield {"apply": manifest, "namespace": namespace, "place": source}
         for target in self.delete:
             yield {"delete": target, "namespace": namespace, "place": f"--delete {target}"}
@@ -66,7 +61,7 @@ class Changes:
             yield {"patch": target, "change": _json(body, text), "namespace": namespace, "place": f"--patch {target}"}
         if self.scheduler_config is not None:
             location = str(self.scheduler_config)
-            (config,) = _manifests(location)[:1]
+            (config,) = read_manifests(location)[:1]
             yield {"schedulerConfig": config, "location": location, "place": location}
 
 
@@ -87,17 +82,10 @@ def what_if(
         raise SchedlabError(
             "nothing is to change", hint="say what: schedlab what-if --drain NODE; see schedlab what-if --help"
         )
-    body = {"changes": given, "forSeconds": _seconds(duration)}
+    body = {"changes": given, "forSeconds": read_seconds(duration, "--for")}
     answer = simulator_api.ask(home, "POST", "/api/v1/what-if", body)
     print(json.dumps(answer, indent=2) if output == "json" else what_if_text(answer))
     return 0
-
-
-def _seconds(text: str) -> int:
-    try:
-        return parse_duration(text) // SECOND_NS
-    except TimeError as error:
-        raise SchedlabError(str(error), location="--for", hint="write a duration like 90s, 30m or 1h30m") from error
 
 
 def _split(text: str, option: str, example: str) -> tuple[str, str]:
@@ -115,18 +103,3 @@ def _json(text: str, given: str) -> Any:
             f"{text!r} is not JSON: {error}", location=f"--patch {given}", hint="quote it for the shell"
         ) from error
     return value
-
-
-def _manifests(source: str) -> Sequence[Mapping[str, Any]]:
-    text = sys.stdin.read() if source == _STDIN else read_text(Path(source), "name a readable file of manifests")
-    documents = documents_of(text, source)
-    for document in documents:
-        if document.duplicates:
-            raise SchedlabError(duplicates_message(document.duplicates), location=source, hint="name each key once")
-    found = [document.value for document in documents]
-    flat = [item for value in found for item in (value.get("items") or [value] if isinstance(value, dict) else [value])]
-    wrong = next((item for item in flat if not isinstance(item, dict)), None)
-    if wrong is not None or not flat:
-        what = "holds no manifest" if wrong is None else f"holds {type(wrong).__name__}, not a manifest"
-        raise SchedlabError(what, location=source, hint="give objects as kubectl apply takes them")
-    return [item for item in flat if isinstance(item, dict)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 
@@ -12,18 +12,23 @@ def what_if_text(answer: Mapping[str, Any]) -> str:
     lines = [f"If you {', then '.join(answer['changes'])}:"]
     if not moves:
         lines += ["", f"nothing moves: all {answer['pods']} pods stay as they are"]
-    width = max((len(move["pod"]) for move in moves), default=0)
-    for move in moves:
-        where = f"{_place(move['before'], 'new')} -> {_place(move['after'], 'gone')}"
-        lines += ["", f"  {move['pod']:<{width}}  {where}", f"    {move['why']}"]
-        if move["replaces"] and move["replaces"] != move["pod"]:
-            lines[-1] += f" (in place of {move['replaces']})"
+    lines += move_lines(moves)
     if moves:
         waiting = sum(move["after"] == "" for move in moves)
         tail = f", {waiting} of them wait" if waiting else ""
         lines += ["", f"{len(moves)} pod{'s' if len(moves) > 1 else ''}{tail}"]
     lines += [f"warning: {problem}" for problem in answer["problems"]]
     return "\n".join(lines)
+
+
+def move_lines(moves: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield for each pod that is elsewhere a blank line, the places, and the reason."""
+    width = max((len(move["pod"]) for move in moves), default=0)
+    for move in moves:
+        where = f"{_place(move['before'], 'new')} -> {_place(move['after'], 'gone')}"
+        replaced = move["replaces"] if move["replaces"] != move["pod"] else ""
+        why = f"{move['why']} (in place of {replaced})" if replaced else move["why"]
+        yield from ("", f"  {move['pod']:<{width}}  {where}", f"    {why}")
 
 
 def _place(node: str | None, absent: str) -> str:

@@ -15,8 +15,10 @@ from schedlab.laboratory.cluster import Cluster, Configuration, Duration, Manife
 from schedlab.laboratory.explanation import Explanation, NodeVerdict, Score
 from schedlab.laboratory.frames import Frame
 from schedlab.whatif.capacity import Free, NotFull
+from schedlab.whatif.fit import Fit, GroupFit
 from schedlab.whatif.help import Help
 from schedlab.whatif.pending import Group, Pending
+from schedlab.whatif.plan import Plan
 from schedlab.whatif.search.edits import Suggestion
 from schedlab.whatif.what_if import Move, WhatIf
 
@@ -26,15 +28,18 @@ __all__ = [
     "Configuration",
     "Duration",
     "Explanation",
+    "Fit",
     "Frame",
     "Free",
     "Group",
+    "GroupFit",
     "Help",
     "Manifest",
     "Move",
     "NodeVerdict",
     "NotFull",
     "Pending",
+    "Plan",
     "Query",
     "SchedlabError",
     "Score",

@@ -30,9 +30,11 @@ from schedlab.scheduler.config.file import read_configuration
 from schedlab.scheduler.framework.plugin_class import entry_of
 from schedlab.whatif.capacity import NotFull, why_not_full
 from schedlab.whatif.changes import Change, Made, finish_drains, make, read_changes, target_of
+from schedlab.whatif.fit import LIMIT_MAX, Fit, fit
 from schedlab.whatif.forks import fork
 from schedlab.whatif.help import Help, what_would_help
 from schedlab.whatif.pending import FIXES_MAX, Pending, pending
+from schedlab.whatif.plan import Plan, plan_drain, plan_nodes
 from schedlab.whatif.what_if import DEFAULT_S, WhatIf, what_if
 
 
@@ -86,6 +88,8 @@ class Cluster:
             nodes=nodes,
             history=history,
         )
+        #: Objects of files that the API has refused, with its words.
+        self.refused: tuple[str, ...] = ()
         simulation = Simulation(VirtualClock(), SeededRandom(seed), settings)
         simulation.start()
         self._begin(simulation)
@@ -111,7 +115,7 @@ class Cluster:
         """Make a cluster of a snapshot, or of files and folders of manifests; `Cluster(…)` tells of the rest.
 
         A snapshot brings its scheduler's configuration unless one is given. strict: an object that the API refuses is
-        an error, else it is left out.
+        an error, else it is left out and told in `refused`.
         """
         found = read_cluster([Path(path) for path in paths])
         chosen = found.scheduler_config if config is None else config
@@ -127,6 +131,7 @@ class Cluster:
                 hint="correct the objects, or leave them out: strict=False",
             )
         made._driver.settle()
+        made.refused = tuple(loaded.problems)
         return made
 
     # --- What goes in ------------------------------------------------------------------------------------------------
@@ -282,6 +287,19 @@ class Cluster:
     def why_not_full(self) -> NotFull:
         """Tell what keeps free capacity from being used."""
         return why_not_full(self.simulation)
+
+    def fit(self, pod: Manifest, *, namespace: str = "default", limit: int = LIMIT_MAX) -> Fit:
+        """Say how many of a pod fit besides what is there, and what stops the next one; nobody is evicted for it."""
+        return fit(self.simulation, manifest_of(pod), namespace=namespace, limit=limit)
+
+    def plan_nodes(self, *workload: Manifest, template: Manifest, namespace: str = "default") -> Plan:
+        """Say how many nodes of a template, besides those that there are, hold a workload."""
+        objects = [manifest_of(one) for one in workload]
+        return plan_nodes(self.simulation, objects, manifest_of(template), namespace=namespace)
+
+    def plan_drain(self, selector: str, *, duration: Duration = DEFAULT_S) -> WhatIf:
+        """Say where pods land when all nodes with some labels are emptied within disruption budgets."""
+        return plan_drain(self.simulation, selector, duration_s=_duration_ns(duration, "duration") // SECOND_NS)
 
     def table(self, table: Table, query: Query = Query(), *, frame: Frame = "pandas") -> Any:  # noqa: B008 - frozen
         """Return a table of the decision log, oldest attempt first, as a data frame or a list of dicts."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from typing import Any
 
 from schedlab.kernel.errors import SchedlabError
 from schedlab.web.routing import Answer, Refusal, Request, Route, json_answer
 from schedlab.web.simulator import Simulator
 from schedlab.whatif.capacity import why_not_full
 from schedlab.whatif.changes import read_changes
+from schedlab.whatif.fit import LIMIT_MAX, fit
 from schedlab.whatif.help import what_would_help
 from schedlab.whatif.pending import FIXES_MAX, pending
+from schedlab.whatif.plan import plan_drain, plan_nodes
 from schedlab.whatif.what_if import DEFAULT_S, what_if
 from schedlab.whatif.workers import Question, WorkerError
 
@@ -52,13 +56,7 @@ async def what_if_answer(simulator: Simulator, request: Request) -> Answer:
     if not isinstance(body, dict):
         raise SchedlabError("the body is no object", hint='it is like {"changes": [{"cordon": "node-1"}]}')
     changes = read_changes(body.get("changes"))
-    duration_s = body.get("forSeconds", DEFAULT_S)
-    if not isinstance(duration_s, int) or isinstance(duration_s, bool) or not 0 <= duration_s <= _DURATION_S_MAX:
-        raise SchedlabError(
-            f"{duration_s!r} is not a number of seconds from 0 to {_DURATION_S_MAX}",
-            location="forSeconds",
-            hint="leave it out for two minutes",
-        )
+    duration_s = _duration_s(body)
     return await ask(simulator, request, lambda cluster: what_if(cluster, changes, duration_s).data())
 
 
@@ -74,7 +72,64 @@ async def not_full(simulator: Simulator, request: Request) -> Answer:
     return await ask(simulator, request, lambda cluster: why_not_full(cluster).data())
 
 
+async def fit_answer(simulator: Simulator, request: Request) -> Answer:
+    """Tell how many of a pod fit; the body is `{"pod": {…}, "namespace": "default", "limit": 10000}`."""
+    body = await _body(request, {"pod": dict}, {"namespace": str, "limit": int})
+    manifest, namespace, limit = body["pod"], body.get("namespace", "default"), body.get("limit", LIMIT_MAX)
+    return await ask(
+        simulator, request, lambda cluster: fit(cluster, manifest, namespace=namespace, limit=limit).data()
+    )
+
+
+async def plan_nodes_answer(simulator: Simulator, request: Request) -> Answer:
+    """Tell how many nodes of a template hold a workload; the body has `workload` (a list), `template`, `namespace`."""
+    body = await _body(request, {"workload": list, "template": dict}, {"namespace": str})
+    workload, template, namespace = body["workload"], body["template"], body.get("namespace", "default")
+    return await ask(
+        simulator, request, lambda cluster: plan_nodes(cluster, workload, template, namespace=namespace).data()
+    )
+
+
+async def plan_drain_answer(simulator: Simulator, request: Request) -> Answer:
+    """Tell where pods land when nodes are emptied; the body is `{"selector": "zone=b", "forSeconds": 120}`."""
+    body = await _body(request, {"selector": str}, {"forSeconds": int})
+    selector, duration_s = body["selector"], _duration_s(body)
+    return await ask(simulator, request, lambda cluster: plan_drain(cluster, selector, duration_s=duration_s).data())
+
+
+async def _body(request: Request, fields: Mapping[str, type], optional: Mapping[str, type]) -> Mapping[str, Any]:
+    """Return a body with all of the fields and any of the optional ones; lists are of objects."""
+    body = await request.json()
+    missing = next((name for name in fields if not isinstance(body, dict) or name not in body), None)
+    if missing is not None:
+        raise SchedlabError(f"{missing} is not given", location=missing, hint="see docs/reference/rest.md")
+    known = {**fields, **optional}
+    for key, value in body.items():
+        if key not in known:
+            raise SchedlabError("there is no such field", location=key, hint=f"there are: {', '.join(known)}")
+        if type(value) is not known[key] or (
+            isinstance(value, list) and not all(isinstance(one, dict) for one in value)
+        ):
+            found, wanted = type(value).__name__, known[key].__name__
+            raise SchedlabError(f"is {found}, not {wanted}", location=key, hint="see docs/reference/rest.md")
+    return body  # type: ignore[no-any-return] # it was looked at above
+
+
+def _duration_s(body: Mapping[str, Any]) -> int:
+    duration_s = body.get("forSeconds", DEFAULT_S)
+    if not isinstance(duration_s, int) or isinstance(duration_s, bool) or not 0 <= duration_s <= _DURATION_S_MAX:
+        raise SchedlabError(
+            f"{duration_s!r} is not a number of seconds from 0 to {_DURATION_S_MAX}",
+            location="forSeconds",
+            hint="leave it out for two minutes",
+        )
+    return duration_s
+
+
 ROUTES = (
+    Route("POST", "/api/v1/fit", fit_answer),
+    Route("POST", "/api/v1/plan/nodes", plan_nodes_answer),
+    Route("POST", "/api/v1/plan/drain", plan_drain_answer),
     Route("GET", "/api/v1/pending", pending_pods),
     Route("GET", "/api/v1/why-not-full", not_full),
     Route("GET", "/api/v1/pods/{namespace}/{pod}/what-would-help", help_for),

@@ -106,7 +106,7 @@ def why_not_full(cluster: Cluster) -> NotFull:
     least = {name: _least(pods, name) for name in table.resource_names}
     causes = {name: _causes(table, name, least) for name in _counted(table)}
     everywhere = np.arange(len(table))
-    groups = _groups(table)
+    groups = node_groups(table)
     return NotFull(
         len(table),
         tuple(_free(table, name, causes[name], everywhere) for name in causes),
@@ -205,7 +205,7 @@ def _taints(table: NodeTable) -> dict[str, int]:
     return dict(counts.most_common())
 
 
-def _groups(table: NodeTable) -> list[tuple[str, NDArray[np.int64]]]:
+def node_groups(table: NodeTable) -> list[tuple[str, NDArray[np.int64]]]:
     """Return the nodes by how large they are and what taints of their own they have, the most first."""
     found: dict[str, list[int]] = {}
     for row, info in enumerate(table.infos):

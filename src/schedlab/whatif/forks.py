@@ -22,13 +22,17 @@ def fork(
     *,
     revision: int | None = None,
     scheduler_config: tuple[Mapping[str, Any] | None, str] | None = None,
+    lean: bool = False,
 ) -> Cluster:
     """Return a fork of a cluster as it is now or was at a kept revision, started, on a virtual clock.
 
     `scheduler_config` is another configuration (None: the default one) and where it comes from; with it, or for a
-    revision, the scheduler begins anew, too. Raises SchedlabError when the revision is not kept.
+    revision, the scheduler begins anew, too. `lean`: no kubelet runs pods, filters stop at their first no, nothing is kept
+    of the past. Raises SchedlabError when the revision is not kept.
     """
     settings = replace(cluster.settings, nodes=0, stages=())
+    if lean:
+        settings = replace(settings, kubelets=False, full=False, annotations="off", history=0)
     if scheduler_config is not None:
         settings = replace(
             settings, scheduler_config=scheduler_config[0], scheduler_config_location=scheduler_config[1]

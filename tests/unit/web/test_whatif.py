@@ -157,6 +157,51 @@ def test_what_if_refuses(body: bytes, location: str) -> None:
     assert answer["hint"]
 
 
+POD = {"kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+
+
+def test_fit_and_plans() -> None:
+    lab = Lab()
+    lab.node("n", cpu="4", pods="3", labels={"zone": "b"})
+    lab.settle()
+
+    def ask(path: str, **body: Any) -> dict[str, Any]:
+        status, answer = asyncio.run(call(on(lab), path, method="POST", body=json.dumps(body).encode()))
+        assert status == 200, answer
+        found: dict[str, Any] = answer
+        return found
+
+    assert ask("/api/v1/fit", pod=POD)["fits"] == 3
+    assert ask("/api/v1/fit", pod=POD, namespace="default", limit=2)["fits"] == 2
+    node = {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "m"}, "status": {"allocatable": {"pods": "1"}}}
+    whole = {**POD, "apiVersion": "v1"}
+    assert ask("/api/v1/plan/nodes", workload=[whole], template=node)["nodes"] == 0
+    assert ask("/api/v1/plan/drain", selector="zone=b", forSeconds=5)["changes"] == ["cordon n", "drain n"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "location"),
+    [
+        ("/api/v1/fit", b"[]", "pod"),
+        ("/api/v1/fit", b"{}", "pod"),
+        ("/api/v1/fit", b'{"pod": {}}', "spec"),
+        ("/api/v1/fit", b'{"pod": [], "limit": 1}', "pod"),
+        ("/api/v1/fit", b'{"pod": {}, "limits": 1}', "limits"),
+        ("/api/v1/fit", b'{"pod": {}, "limit": true}', "limit"),
+        ("/api/v1/fit", b'{"pod": {}, "limit": 0}', "limit"),
+        ("/api/v1/plan/nodes", b'{"workload": [1], "template": {}}', "workload"),
+        ("/api/v1/plan/nodes", b'{"workload": []}', "template"),
+        ("/api/v1/plan/drain", b'{"selector": "a=b"}', "selector"),
+        ("/api/v1/plan/drain", b'{"selector": "a=b", "forSeconds": -1}', "forSeconds"),
+    ],
+)
+def test_fit_and_plans_refuse(path: str, body: bytes, location: str) -> None:
+    status, answer = asyncio.run(call(on(Lab()), path, method="POST", body=body))
+
+    assert (status, answer["location"]) == (400, location)
+    assert answer["hint"]
+
+
 def test_pending_and_why_not_full() -> None:
     lab = waiting()
     status, answer = asyncio.run(call(on(lab), "/api/v1/pending", query="namespace=default&fixes=0"))
