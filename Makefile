@@ -36,7 +36,7 @@ MIN_PODS_PER_S ?= 0
 LOADS ?=
 BENCH = $(VENV)/bin/schedlab bench $(WORKLOADS) --mode $(MODE) --repeat $(REPEAT) --min-pods-per-s $(MIN_PODS_PER_S)
 
-.PHONY: help up install etcd browser ui test test-long check fix e2e bench bench-life bench-api bench-mirror bench-decisions profile docs parity transcripts lock clean
+.PHONY: help up install etcd browser ui screenshots test test-long check fix e2e bench bench-life bench-api bench-mirror bench-decisions profile docs parity transcripts lock clean
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -173,6 +173,10 @@ bench-decisions: $(VENV)/.installed ## Measure records, explanations, searches a
 
 profile: $(VENV)/.installed ## Where the time of a batch run goes, stage by stage (WORKLOADS="…")
 	$(BENCH) --profile $(ARGS)
+
+screenshots: $(TEST_ENV) browser ui ## Take the pictures of the web UI in docs/guides anew
+	$(PYTEST) -q tests/browser/test_pages.py -k accessible
+	cp $(foreach page,map list create,browser-out/$(page).png) docs/guides/web-ui/
 
 docs: $(VENV)/.installed-dev ## Write the generated pages of docs/reference
 	$(PY) -m tools.generate_reference

@@ -92,8 +92,10 @@ def broken_links(files: Iterable[SourceFile], exists: Iterable[str]) -> list[str
 
 
 def test_links_between_documents_lead_somewhere() -> None:
-    """Every relative link in the documentation leads to a file of the repository."""
-    assert broken_links(documents(), [file.path for file in repository_files()]) == []
+    """Every relative link in the documentation leads to a file of the repository, or to a picture."""
+    pictures = [path.relative_to(REPOSITORY).as_posix() for path in REPOSITORY.glob("docs/**/*.png")]
+
+    assert broken_links(documents(), [*(file.path for file in repository_files()), *pictures]) == []
 
 
 def test_broken_link_is_found() -> None:

@@ -27,7 +27,7 @@ def _write(page: Page, text: str) -> None:
 def test_every_kind_is_there(page: Page, simulator: Simulator) -> None:
     """As many as kubectl api-resources names; each leads to its list."""
     page.goto(f"{simulator.url}/#/objects")
-    page.get_by_role("link", name="Deployment", exact=True).wait_for()
+    page.get_by_role("link", name="Deployment", exact=True).first.wait_for()
 
     assert page.locator(".kinds li").count() > 50
     page.get_by_label("Find").fill("budget")

@@ -67,7 +67,7 @@ for (const count of [3, 100, 5000]) {
     assert.equal(new Set(places.map(({ x, y }) => `${x} ${y}`)).size, count);
     assert.ok(found.height <= 600);
     assert.ok(places.every(({ x }) => x + found.side <= 1200));
-    assert.ok(found.side >= (count === 5000 ? 8 : count === 100 ? 50 : 100), `tiles of ${found.side}`);
+    assert.ok(found.side >= (count === 5000 ? 10 : count === 100 ? 70 : 150), `tiles of ${found.side}`);
   });
 }
 

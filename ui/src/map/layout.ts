@@ -28,8 +28,8 @@ const GAP = 14;
 const BOX_WIDTH_MIN = 110;
 const SIDE_MIN = 7;
 const SIDE_MAX = 150;
-/** Boxes are so many times wider than high. */
-const ASPECT = 1.8;
+/** How many times wider than high boxes may be; the one that leaves room for the biggest tiles is taken. */
+const ASPECTS = [1.8, 1, 0.5, 3, 6, 12];
 
 /** `label:KEY`, `taints` or empty: which group a node belongs to. */
 export function groupOf(node: MapNode, grouping: string): string {
@@ -54,42 +54,58 @@ export function groups(nodes: ReadonlyMap<string, MapNode>, grouping: string): M
 
 /** The layout with the biggest tiles that fits; with the smallest ones it may be higher than `height`. */
 export function layout(grouped: ReadonlyMap<string, string[]>, width: number, height: number): Layout {
-  let low = SIDE_MIN;
-  let high = SIDE_MAX;
-  while (low < high) {
-    const side = Math.ceil((low + high) / 2);
-    if (flow(grouped, width, side).height <= height) low = side;
-    else high = side - 1;
+  const sizes = [...grouped.values()].map((members) => members.length);
+  const isNamed = grouped.size > 1 || !grouped.has("");
+  let best = { side: 0, aspect: 1 };
+  for (const aspect of ASPECTS) {
+    let low = SIDE_MIN;
+    let high = SIDE_MAX;
+    while (low < high) {
+      const side = Math.ceil((low + high) / 2);
+      if (flow(sizes, width, side, aspect, isNamed).height <= height) low = side;
+      else high = side - 1;
+    }
+    if (low > best.side) best = { side: low, aspect };
   }
-  return flow(grouped, width, low);
+  const { side, aspect } = best;
+  const { frames, height: found } = flow(sizes, width, side, aspect, isNamed);
+  const boxes = [...grouped].map(([name, members], index) => {
+    const { x, y, columns, width: boxWidth } = frames[index] as Frame;
+    const top = y + (isNamed ? LABEL_HEIGHT : 0);
+    const tiles = members.map((node, at) => ({
+      node,
+      x: x + (at % columns) * side,
+      y: top + Math.floor(at / columns) * side,
+    }));
+    return { name, x, y, width: boxWidth, tiles };
+  });
+  return { side, height: found, boxes };
 }
 
-function flow(grouped: ReadonlyMap<string, string[]>, width: number, side: number): Layout {
-  const boxes: Box[] = [];
+interface Frame {
+  x: number;
+  y: number;
+  width: number;
+  columns: number;
+}
+
+/** Where boxes for so many nodes go, each `aspect` times as wide as high. */
+function flow(sizes: number[], width: number, side: number, aspect: number, isNamed: boolean) {
+  const frames: Frame[] = [];
   let x = 0;
   let y = 0;
   let lineHeight = 0;
-  for (const [name, members] of grouped) {
-    const wanted = Math.ceil(Math.sqrt(members.length * ASPECT));
-    const columns = Math.max(
-      1,
-      Math.min(members.length, grouped.size === 1 ? members.length : wanted, Math.floor(width / side)),
-    );
-    const boxWidth = Math.min(width, Math.max(columns * side, BOX_WIDTH_MIN));
+  for (const size of sizes) {
+    const columns = Math.max(1, Math.min(size, Math.ceil(Math.sqrt(size * aspect)), Math.floor(width / side)));
+    const boxWidth = Math.min(width, Math.max(columns * side, isNamed ? BOX_WIDTH_MIN : 0));
     if (x && x + boxWidth > width) {
       x = 0;
       y += lineHeight + GAP;
       lineHeight = 0;
     }
-    const top = y + (name ? LABEL_HEIGHT : 0);
-    const tiles = members.map((node, index) => ({
-      node,
-      x: x + (index % columns) * side,
-      y: top + Math.floor(index / columns) * side,
-    }));
-    boxes.push({ name, x, y, width: boxWidth, tiles });
+    frames.push({ x, y, width: boxWidth, columns });
     x += boxWidth + GAP;
-    lineHeight = Math.max(lineHeight, top - y + Math.ceil(members.length / columns) * side);
+    lineHeight = Math.max(lineHeight, (isNamed ? LABEL_HEIGHT : 0) + Math.ceil(size / columns) * side);
   }
-  return { side, height: y + lineHeight, boxes };
+  return { frames, height: y + lineHeight };
 }

@@ -31,6 +31,8 @@ export class MapModel {
   private readonly places = new Map<string, Set<string>>();
   /** Nodes whose picture is out of date since `settled` was last called. */
   readonly dirty = new Set<string>();
+  /** How often nodes have changed: what is derived from all of them need not be derived more often. */
+  nodesVersion = 0;
   /** Whether other nodes are to be drawn than before, or in other groups. */
   isRearranged = true;
 
@@ -40,6 +42,7 @@ export class MapModel {
       if (node) this.nodes.set(name, node);
       else this.nodes.delete(name);
       this.dirty.add(name);
+      this.nodesVersion += 1;
       if (!before || !node || groupingOf(before) !== groupingOf(node)) this.isRearranged = true;
     }
     for (const [key, pod] of Object.entries(line.pods)) this.place(key, pod);

@@ -26,8 +26,8 @@ export default function ClusterMap({ query }: PageProps) {
   const [error, setError] = useState<unknown>();
   useEffect(() => follow(setModel, () => setVersion((now) => now + 1), setComplete, setError), []);
 
-  const resources = model.resources();
-  const labels = model.labels();
+  const resources = useMemo(() => model.resources(), [model, model.nodesVersion]);
+  const labels = useMemo(() => model.labels(), [model, model.nodesVersion]);
   const view: View = {
     grouping: query.get("group") ?? (labels.includes(ZONE.slice("label:".length)) ? ZONE : ""),
     resource: query.get("fill") ?? "cpu",
@@ -273,7 +273,7 @@ function Canvas({ model, version, view }: CanvasProps) {
       <p id="map-keys" class="muted">
         {t.keys}
       </p>
-      {!view.isHeat && <Legend model={model} palette={palette} />}
+      {!view.isHeat && <Legend model={model} version={version} palette={palette} />}
       <div aria-live="polite" class="visually-hidden">
         {pointed && describe(model, pointed, view.resource)}
       </div>
@@ -283,11 +283,29 @@ function Canvas({ model, version, view }: CanvasProps) {
 }
 
 const LEGEND_MAX = 16;
+const LEGEND_MS = 1000;
 
-function Legend({ model, palette }: { model: MapModel; palette: Palette }) {
+interface LegendProps {
+  model: MapModel;
+  version: number;
+  palette: Palette;
+}
+
+/** What colours mean; counted at most once a second, since it takes a look at every pod. */
+function Legend({ model, version, palette }: LegendProps) {
+  const [entries, setEntries] = useState<ReturnType<Palette["legend"]>>([]);
+  const counted = useRef(Number.NEGATIVE_INFINITY);
+  useEffect(() => {
+    const count = () => {
+      counted.current = performance.now();
+      setEntries(palette.legend(model.pods.values(), LEGEND_MAX));
+    };
+    const timer = window.setTimeout(count, counted.current + LEGEND_MS - performance.now());
+    return () => window.clearTimeout(timer);
+  }, [model, version, palette]);
   return (
     <ul class="legend">
-      {palette.legend(model.pods.values(), LEGEND_MAX).map(({ value, colour: shown, count }) => (
+      {entries.map(({ value, colour: shown, count }) => (
         <li key={value}>
           <span style={{ background: shown }} /> {value} ({count})
         </li>

@@ -1,10 +1,24 @@
-/** Every kind that the cluster's API serves. */
+/** Every kind that the cluster's API serves; those of everyday come first. */
 
 import { useEffect, useState } from "preact/hooks";
 import { type Kind, kinds } from "../api/kinds";
 import { Problem } from "../shell/problem";
 import { link } from "../shell/router";
 import { texts } from "../texts";
+
+const EVERYDAY = [
+  "pods",
+  "nodes",
+  "namespaces",
+  "deployments.apps",
+  "jobs.batch",
+  "persistentvolumeclaims",
+  "persistentvolumes",
+  "storageclasses.storage.k8s.io",
+  "priorityclasses.scheduling.k8s.io",
+  "poddisruptionbudgets.policy",
+  "events",
+];
 
 export default function Objects() {
   const [found, setFound] = useState<Kind[]>();
@@ -24,6 +38,15 @@ export default function Objects() {
           <input type="search" onInput={(event) => setWords(event.currentTarget.value.toLowerCase())} />
         </label>
       </div>
+      {!words && (
+        <p>
+          {EVERYDAY.flatMap((id) => shown?.find((kind) => kind.id === id) ?? []).map((kind) => (
+            <a key={kind.id} class="chip" href={link(["list", kind.id])}>
+              {kind.kind}
+            </a>
+          ))}
+        </p>
+      )}
       <ul class="kinds">
         {shown?.map((kind) => (
           <li key={kind.id}>

@@ -1,0 +1,174 @@
+"""The map of a big cluster: 5,000 nodes with 50,000 pods, and 50 changes a second.
+
+Bounds are of processor time, which other programs on the machine change less than wall time. What was measured stands in
+`browser-out/load.txt`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.conftest import OUT, keep
+from tests.support.browser import Simulator
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
+
+NODES = 5000
+PODS = 50_000
+CHANGES_PER_S = 50
+WATCHED_S = 10
+PARTS = 11
+
+
+def _node(number: int) -> dict[str, Any]:
+    amounts = {"cpu": "32", "memory": "128Gi", "pods": "110"}
+    labels = {"topology.kubernetes.io/zone": f"zone-{number % 3}", "pool": "general" if number % 10 < 7 else "data"}
+    status = {
+        "allocatable": amounts,
+        "capacity": amounts,
+        "conditions": [{"type": "Ready", "status": "True"}],
+        "phase": "Running",
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": f"node-{number:04d}", "uid": str(uuid.UUID(int=number + 1)), "labels": labels},
+        "status": status,
+    }
+
+
+def _pod(number: int) -> dict[str, Any]:
+    requests = {"cpu": f"{100 + number % 7 * 400}m", "memory": f"{1 + number % 5}Gi"}
+    application = f"app-{number % 40}"
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": f"{application}-{number}",
+            "namespace": "default",
+            "uid": str(uuid.UUID(int=number + 1_000_001)),
+            "labels": {"app": application},
+        },
+        "spec": {
+            "nodeName": f"node-{number % NODES:04d}",
+            "containers": [{"name": "c", "image": "i", "resources": {"requests": requests}}],
+        },
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+@pytest.fixture(scope="module")
+def big(browser: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Simulator]:
+    """A simulator with the big cluster, at rest."""
+    with Simulator(tmp_path_factory.mktemp("home"), "--no-scheduler") as simulator:
+        objects = [_node(number) for number in range(NODES)] + [_pod(number) for number in range(PODS)]
+        part = len(objects) // PARTS
+        for start in range(0, len(objects), part):
+            answer = simulator.api("POST", "/api/v1/objects", objects[start : start + part]).json()
+            assert answer["problems"] == []
+        _rest(simulator)
+        yield simulator
+
+
+def _rest(simulator: Simulator) -> None:
+    """Wait until the server does next to nothing."""
+    for _ in range(120):
+        before = _cpu_s(simulator.pid)
+        time.sleep(1)
+        if _cpu_s(simulator.pid) - before < 0.1:
+            return
+    pytest.fail("the server does not come to rest")
+
+
+def _cpu_s(pid: int) -> float:
+    """Processor time that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
+def _browser_s(browser: Browser) -> float:
+    """Processor time that all processes of the browser have used."""
+    session = browser.new_browser_cdp_session()
+    processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
+    session.detach()
+    return float(sum(process["cpuTime"] for process in processes))
+
+
+def _note(text: str) -> None:
+    OUT.mkdir(exist_ok=True)
+    with (OUT / "load.txt").open("a") as file:
+        file.write(f"{text}\n")
+
+
+def _enter(page: Page, simulator: Simulator) -> None:
+    page.goto(simulator.login_url())
+    page.wait_for_selector("nav")
+    page.goto("about:blank")
+
+
+def _open_map(page: Page, simulator: Simulator) -> float:
+    """Open the map; returns after how many seconds every pod was on it."""
+    began = time.monotonic()
+    page.goto(f"{simulator.url}/#/map")
+    page.get_by_text("5,000 nodes, 50,000 pods").wait_for(timeout=60_000)
+    return time.monotonic() - began
+
+
+def test_first_view(new_page: Callable[..., Page], browser: Browser, big: Simulator) -> None:
+    """Less than a second of processor time for the server, and for all of the browser, which work beside each other."""
+    page = new_page()
+    _enter(page, big)
+    _open_map(page, big)
+    page.goto("about:blank")
+    server_s, browser_s = _cpu_s(big.pid), _browser_s(browser)
+    wall_s = _open_map(page, big)
+    page.wait_for_timeout(500)
+    server_s, browser_s = _cpu_s(big.pid) - server_s, _browser_s(browser) - browser_s
+    _note(f"first view: {wall_s:.2f} s; processor time: server {server_s:.2f} s, browser {browser_s:.2f} s")
+    keep(page, "map-5000")
+
+    assert server_s < 1
+    assert browser_s < 2
+
+
+def test_changes(new_page: Callable[..., Page], browser: Browser, big: Simulator) -> None:
+    """What 50 changes a second cost the browser, and what they cost the server more because the page is open."""
+    without_s, idle_s = _change(big, browser)
+    page = new_page()
+    _enter(page, big)
+    _open_map(page, big)
+    page.wait_for_timeout(1000)
+    with_s, busy_s = _change(big, browser)
+    _note(
+        f"{CHANGES_PER_S} changes/s: browser {busy_s - idle_s:.1%} of a core; server {without_s:.1%}, {with_s:.1%} with the page"
+    )
+
+    assert busy_s - idle_s < 0.1
+    assert with_s - without_s < 0.02
+
+
+def _change(simulator: Simulator, browser: Browser) -> tuple[float, float]:
+    """Change pods for a while; returns what parts of a core server and browser used."""
+
+    def work() -> None:
+        for number in range(CHANGES_PER_S * WATCHED_S):
+            change = {"metadata": {"labels": {"changed": str(time.monotonic_ns())}}}
+            path = f"/k8s/api/v1/namespaces/default/pods/app-{number % 40}-{number}"
+            simulator.api("PATCH", path, change, "application/merge-patch+json")
+            time.sleep(max(0, began + number / CHANGES_PER_S - time.monotonic()))
+
+    server_s, browser_s = _cpu_s(simulator.pid), _browser_s(browser)
+    began = time.monotonic()
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    passed_s = time.monotonic() - began
+    return (_cpu_s(simulator.pid) - server_s) / passed_s, (_browser_s(browser) - browser_s) / passed_s
