@@ -112,7 +112,7 @@ def _make_lognormal(arguments: list[str], text: str) -> Callable[[RandomSource],
         deviation = Decimal(arguments[1])
     except ArithmeticError:
         raise DistributionError(f"{arguments[1]!r} is no number") from None
-    if not 0 <= deviation <= 10:
+    if not (deviation.is_finite() and 0 <= deviation <= 10):
         raise DistributionError(f"a deviation of {arguments[1]} is not between 0 and 10")
     return lambda random: min(
         int(median_ns * _CONTEXT.exp(_CONTEXT.multiply(deviation, _standard_normal(random)))), NEVER_NS

@@ -58,6 +58,8 @@ def test_same_seed_draws_the_same_nanoseconds() -> None:
         ("uniform(2s, 1s)", "'uniform(2s, 1s)' ends before it begins"),
         ("lognormal(1s, x)", "'x' is no number"),
         ("lognormal(1s, 11)", "a deviation of 11 is not between 0 and 10"),
+        ("lognormal(1s, nan)", "a deviation of nan is not between 0 and 10"),
+        ("lognormal(1s, inf)", "a deviation of inf is not between 0 and 10"),
         ("exponential(x)", "'x' is no duration like 90s or 1h30m"),
     ],
 )

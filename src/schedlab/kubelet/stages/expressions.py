@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import cache
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 from schedlab.api.object import StoredObject
@@ -134,7 +135,7 @@ def duration_ns(value: object) -> int:
     """Return a duration as CEL has it; a number counts as seconds. Raises ExpressionError."""
     if isinstance(value, timedelta):
         return (value.days * 86_400 + value.seconds) * 1_000_000_000 + value.microseconds * 1_000
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value * 1_000_000_000):
         return int(value * 1_000_000_000)
     raise ExpressionError(f"cel: the result is {value!r}, no duration")
 

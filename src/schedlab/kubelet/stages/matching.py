@@ -8,6 +8,7 @@ Numbers that a query finds are compared as texts with the values of a selector.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from schedlab.apimachinery.time import TimeError, parse_duration, parse_time
@@ -84,7 +85,7 @@ def weight_of(stage: Stage, subject: Subject) -> int | None:
     source = stage.weight
     if source.condition is not None:
         value = source.condition.value(subject)
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
             raise ExpressionError(f"cel: the result is {value!r}, no number")
         return int(value)
     if source.query is not None:

@@ -15,6 +15,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import cache
+from math import isfinite
 from typing import Any, Final
 
 from schedlab.apimachinery import quantity
@@ -67,7 +68,7 @@ def _difference(left: object, right: object) -> dict[str, str]:
 def _product(value: object, factor: float) -> dict[str, str]:
     if isinstance(factor, int):
         return quantity_value(quantity.of_milli(quantity_of(value).milli_value() * factor))
-    return quantity_value(quantity.of_milli(int(quantity_of(value).as_approximate_float64() * factor * 1e3)))
+    return _rounded(quantity_of(value).as_approximate_float64() * factor)
 
 
 def _quotient(value: object, divisor: float) -> dict[str, str]:
@@ -77,7 +78,18 @@ def _quotient(value: object, divisor: float) -> dict[str, str]:
         milli = quantity_of(value).milli_value()
         whole = abs(milli) // abs(divisor)
         return quantity_value(quantity.of_milli(whole if (milli < 0) == (divisor < 0) else -whole))
-    return quantity_value(quantity.of_milli(int(quantity_of(value).as_approximate_float64() / divisor * 1e3)))
+    return _rounded(quantity_of(value).as_approximate_float64() / divisor)
+
+
+def _rounded(amount: float) -> dict[str, str]:
+    return quantity_value(quantity.of_milli(int(_finite(amount * 1e3))))
+
+
+def _finite(amount: float) -> float:
+    """Return an amount that is one; raises CelError."""
+    if not isfinite(amount):
+        raise CelError(f"{amount} is no amount")
+    return amount
 
 
 def _since_second(found: Any, now: str) -> float:
@@ -153,7 +165,7 @@ def _number(value: object, kind: str) -> float:
     if isinstance(value, timedelta):
         return float(value // timedelta(microseconds=1) * 1000)
     if isinstance(value, bool | int | float):
-        return float(value)
+        return _finite(float(value))
     try:
         return quantity_of(value).as_approximate_float64()
     except CelError:

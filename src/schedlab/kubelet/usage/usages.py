@@ -24,6 +24,8 @@ RESOURCES: Final = ("cpu", "memory")
 _ANNOTATION: Final = "kwok.x-k8s.io/usage-{}"
 _DEFAULTS: Final = {"cpu": "1m", "memory": "1Mi"}
 _NANO: Final = 10**9
+#: More than any container can use; beyond it sums would not fit into a quantity.
+_AMOUNT_MAX: Final = 1e15
 
 
 class Usages:
@@ -95,7 +97,8 @@ def _amount(
         return 0.0
     rand = _fraction(pod.uid, str(container["name"]), resource, str(now_ns))
     try:
-        return max(0.0, evaluate_usage(compile_usage(source), node.raw, pod.raw, container, now_ns, rand))
+        amount = evaluate_usage(compile_usage(source), node.raw, pod.raw, container, now_ns, rand)
+        return min(max(0.0, amount), _AMOUNT_MAX)
     except CelError:
         return 0.0
 

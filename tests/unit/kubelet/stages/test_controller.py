@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.stage_loading import load_stages
 from schedlab.kernel.randomness import SeededRandom
@@ -344,6 +346,19 @@ spec:
     lab.stage("pvc-provision", "PersistentVolumeClaim", selector=matches, steps=[{"apply": {"template": "{{ fail }}"}}])
     assert claim("b")["spec"]["hostPath"]["path"].startswith("/var/lib/volumes/pvc-")
     assert lab.conditions("pvc-provision")["Failing"][:2] == ("True", "StepFailed")
+
+
+@pytest.mark.parametrize("place", ["weightFrom", "durationFrom"])
+@pytest.mark.parametrize("source", ["0.0 / 0.0", "1.0 / 0.0", "true"])
+def test_expression_without_a_number_is_told_on_the_stage(place: str, source: str) -> None:
+    lab = Lab()
+    given: Object = {place: {"cel": {"expression": source}}}
+    deed = {"patch": {"root": "metadata", "template": "labels: {odd: done}"}}
+    lab.stage("odd", selector=label("odd"), steps=[deed], **(given if place == "weightFrom" else {"delay": given}))
+    lab.pod("p", labels={"odd": "yes"})
+    lab.run(5)
+
+    assert lab.conditions("odd")["Failing"][:2] == ("True", "StepFailed")
 
 
 def test_stage_for_a_kind_that_comes_later_is_played_then() -> None:

@@ -53,6 +53,8 @@ def test_values(source: str, value: float) -> None:
     [
         ('Quantity("x")', "quantities must match the regular expression"),
         ('Quantity("1") / 0', "division by zero"),
+        ('Quantity("1") * (0.0 / 0.0)', "nan is no amount"),
+        ("1.0 / 0.0", "inf is no amount"),
         ('2 * Quantity("1")', "no such overload"),
         ('"text"', "unsupported type: STRING"),
         ("pod.metadata.nothing", "no such key: nothing"),
