@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.support.browser import FLAGS, Simulator, chromium
 from tools.build_ui import ROOT
@@ -14,13 +14,15 @@ from tools.build_ui import ROOT
 #: What is kept to be looked at.
 OUT = ROOT / "browser-out"
 _AXE = ROOT / "ui" / "node_modules" / "axe-core" / "axe.min.js"
-_WAIT_MS = 10_000
+#: Only what never comes takes so long.
+_WAIT_MS = 30_000
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium, one for all tests."""
     program = chromium()
+    expect.set_options(timeout=_WAIT_MS)
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
         yield launched
@@ -86,6 +88,7 @@ def keep(page: Page, name: str) -> None:
 
 def violations(page: Page) -> list[str]:
     """What axe finds wrong with a page."""
+    page.wait_for_selector("h1")
     # The page's own policy lets no script in; the debugger may.
     page.evaluate(_AXE.read_text(encoding="utf-8"))
     found = page.evaluate("async () => (await axe.run(document, {resultTypes: ['violations']})).violations")

@@ -22,6 +22,8 @@ export const HOME = "map";
 
 export const PAGES: Record<string, Page> = {
   map: { title: (texts) => texts.pages.map, load: () => import("./pages/map") },
+  pending: { title: (texts) => texts.pages.pending, load: () => import("./pages/pending") },
+  pod: { load: () => import("./pages/pod") },
   objects: { title: (texts) => texts.pages.objects, load: () => import("./pages/objects") },
   list: { load: () => import("./pages/list") },
   object: { load: () => import("./pages/object") },

@@ -15,6 +15,7 @@ import yaml
 from cyclopts import Parameter
 
 from schedlab.apimachinery.features import FeatureGates
+from schedlab.cli.explain_html import explain_html
 from schedlab.cli.options import (
     NO_PLUGINS,
     PluginOptions,
@@ -150,6 +151,7 @@ async def _run(settings: InstanceSettings, access: Access, home: Home, secure: s
         simulator = Simulator(
             log=instance.decisions,
             explainer=instance.explainer,
+            document=explain_html,
             logins=Logins(home.token()),
             status=alone.status,
         )

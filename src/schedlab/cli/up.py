@@ -16,6 +16,7 @@ from cyclopts import Parameter
 
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.cli.decisions_options import DECISIONS_DEFAULTS, DecisionsOptions
+from schedlab.cli.explain_html import explain_html
 from schedlab.cli.options import (
     API_SERVER_DEFAULTS,
     NO_PLUGINS,
@@ -176,6 +177,7 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, servin
             logins=None if serving.insecure else Logins(served.token),
             status=served.status,
             explainer=cluster.explainer,
+            document=explain_html,
             ask=workers.ask,
             mirroring=mirroring,
             trace=cluster.trace,

@@ -25,6 +25,8 @@ _PAGE_MAX: Final = 1000
 #: So many rows are made in one go, and so many attempts looked at; in between others have their turn.
 _ROWS_AT_ONCE: Final = 200
 _LOOKED_AT_AT_ONCE: Final = 200
+#: A page with words of others is kept, never shown as one of ours.
+_AS_FILE: Final = (("content-disposition", "attachment"),)
 _RESULTS: Final = ("scheduled", "unschedulable", "error")
 
 
@@ -40,7 +42,13 @@ async def paced(steps: Steps[T]) -> T:
 
 
 async def decision(simulator: Simulator, request: Request) -> Answer:
-    """Explain one attempt of a pod: the newest, or `?attempt=N`; of one that others have placed, what ours would do."""
+    """Explain one attempt of a pod: the newest, or `?attempt=N`; of one that others have placed, what ours would do.
+
+    `?as=html` gives a page to keep, of what is recorded here.
+    """
+    form = request.word("as")
+    if form not in ("", "html") or (form and simulator.document is None):
+        raise Refusal(400, f"as: {form!r} cannot be had here; leave it out for JSON")
     question = PodQuestion(
         attempt=request.number("attempt"),
         nodes=tuple(request.query.get("node", ())),
@@ -49,12 +57,19 @@ async def decision(simulator: Simulator, request: Request) -> Answer:
         detailed=request.number("detailed", DETAILED) or 0,
     )
     namespace, pod = request.parameters["namespace"], request.parameters["pod"]
-    if question.attempt is None and simulator.ask is not None and simulator.explainer.is_foreign(namespace, pod):
+    if (
+        not form
+        and question.attempt is None
+        and simulator.ask is not None
+        and simulator.explainer.is_foreign(namespace, pod)
+    ):
         return await ask(simulator, request, lambda cluster: explain_foreign(cluster, namespace, pod, question))
     try:
         found = await paced(simulator.explainer.explaining(namespace, pod, question))
     except LookupError as error:
         raise Refusal(404, str(error.args[0])) from error
+    if form and simulator.document is not None:
+        return Answer(simulator.document(found).encode(), "text/html; charset=UTF-8", headers=_AS_FILE)
     return json_answer(found)
 
 

@@ -31,6 +31,7 @@ class Simulator:
 
     trace: tells the way of a pod, None when nothing is known of it.
     logins: checks who asks; None lets everybody in.
+    document: writes an explanation as an HTML page that stands alone.
     ask: has a question about the whole cluster answered by a worker; None where there is only a scheduler.
     """
 
@@ -40,5 +41,6 @@ class Simulator:
     status: Callable[[], Mapping[str, Any]] = dict
     trace: Callable[[str, str], Mapping[str, Any] | None] | None = None
     ask: Callable[[Question], Awaitable[Any]] | None = None
+    document: Callable[[Mapping[str, Any]], str] | None = None
     mirroring: Mirroring | None = None
     shadows: Sequence[Shadow] = ()

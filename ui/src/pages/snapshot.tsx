@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { parse, stringify } from "yaml";
 import { ask, askJson } from "../api/http";
 import { Confirm } from "../parts/confirm";
+import { saveAs } from "../parts/save";
 import { notify, Problem } from "../shell/problem";
 import { texts } from "../texts";
 
@@ -100,18 +101,12 @@ export default function Snapshot() {
 const EXPORT = "/api/v1/export";
 
 async function exportYaml(): Promise<void> {
-  save("export.yml", stringify(await askJson(EXPORT), { version: "1.1", lineWidth: 0 }), "application/yaml");
+  saveAs(
+    new Blob([stringify(await askJson(EXPORT), { version: "1.1", lineWidth: 0 })], { type: "application/yaml" }),
+    "export.yml",
+  );
 }
 
 async function exportJson(): Promise<void> {
-  save("export.json", await (await ask(EXPORT)).text(), "application/json");
-}
-
-/** Have the browser save a file. */
-function save(name: string, content: string, type: string): void {
-  const anchor = document.createElement("a");
-  anchor.href = URL.createObjectURL(new Blob([content], { type }));
-  anchor.download = name;
-  anchor.click();
-  URL.revokeObjectURL(anchor.href);
+  saveAs(new Blob([await (await ask(EXPORT)).text()], { type: "application/json" }), "export.json");
 }

@@ -1,0 +1,108 @@
+/** Why this node: ties, margin, the runner-up point by point, the weights in which the choice stands, and luck. */
+
+import type { Choice, Explanation, Versus } from "../api/decisions";
+import { amend } from "../shell/router";
+import { texts } from "../texts";
+
+export function ChoiceOf({ told, choice, vs }: { told: Explanation; choice: Choice; vs: string }) {
+  const t = texts.value.pod;
+  const other = told.versus ?? told.runnerUp;
+  const others = told.nodes.filter((one) => one.total !== undefined && one.node !== told.selected);
+  return (
+    <section aria-labelledby="choice">
+      <h2 id="choice">{t.why(told.selected)}</h2>
+      <p>{t.margin(choice.total, choice.margin, choice.tied.length, choice.candidates)}</p>
+      {choice.tied.length > 1 && (
+        <p class="muted">
+          {t.tied}: {choice.tied.slice(0, 20).join(", ")}
+          {choice.tied.length > 20 && " …"}
+        </p>
+      )}
+      {others.length > 0 && (
+        <div class="toolbar">
+          <label class="choice">
+            <span>{t.versus}</span>
+            <input
+              list="candidates"
+              value={vs || (other?.node ?? "")}
+              onChange={(event) => amend({ vs: event.currentTarget.value })}
+            />
+          </label>
+          <datalist id="candidates">
+            {others.slice(0, 500).map((one) => (
+              <option key={one.node} value={one.node} />
+            ))}
+          </datalist>
+        </div>
+      )}
+      {other && <Difference selected={told.selected} other={other} />}
+      <Weights choice={choice} />
+      {choice.luck && (
+        <details>
+          <summary>{t.luck(choice.luck.seeds)}</summary>
+          <ul>
+            {Object.entries(choice.luck.outcomes)
+              .sort(([, a], [, b]) => b - a)
+              .map(([node, count]) => (
+                <li key={node}>
+                  {node}: {count}
+                </li>
+              ))}
+          </ul>
+        </details>
+      )}
+    </section>
+  );
+}
+
+function Difference({ selected, other }: { selected: string; other: Versus }) {
+  const t = texts.value.pod;
+  return (
+    <table>
+      <caption>{t.difference(selected, other.node, other.margin)}</caption>
+      <thead>
+        <tr>
+          <th scope="col">{t.plugin}</th>
+          <th scope="col">{t.points}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {Object.entries(other.byPlugin).map(([plugin, points]) => (
+          <tr key={plugin}>
+            <th scope="row">{plugin}</th>
+            <td class={points > 0 ? "good" : points < 0 ? "bad" : "muted"}>{points > 0 ? `+${points}` : points}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Weights({ choice }: { choice: Choice }) {
+  const t = texts.value.pod;
+  const rows = Object.entries(choice.weights);
+  if (!rows.length) return null;
+  return (
+    <details>
+      <summary>{t.weights}</summary>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{t.plugin}</th>
+            <th scope="col">{t.weight}</th>
+            <th scope="col">{t.stands}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([plugin, { weight, least, greatest }]) => (
+            <tr key={plugin}>
+              <th scope="row">{plugin}</th>
+              <td>{weight}</td>
+              <td>{`${least} – ${greatest ?? "∞"}`}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  );
+}

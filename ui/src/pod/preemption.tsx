@@ -1,0 +1,53 @@
+/** Whom the pod could push aside: candidates, their victims, and the rung of the ladder that decided. */
+
+import type { Preemption } from "../api/decisions";
+import { texts } from "../texts";
+
+export function PreemptionOf({ preemption }: { preemption: Preemption }) {
+  const t = texts.value.preemption;
+  const others = Object.entries(preemption.notCandidates);
+  return (
+    <section aria-labelledby="preemption">
+      <h2 id="preemption">{t.title}</h2>
+      {preemption.candidates.length === 0 && <p>{t.none}</p>}
+      {preemption.candidates.length > 0 && (
+        <table>
+          <caption>{preemption.decidedBy ? t.decidedBy(preemption.decidedBy) : t.candidates}</caption>
+          <thead>
+            <tr>
+              {[t.node, t.victims, t.budgets, t.top, t.sum, t.start].map((head) => (
+                <th key={head} scope="col">
+                  {head}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {preemption.candidates.map((one) => (
+              <tr key={one.node} class={preemption.best.includes(one.node) ? "chosen" : ""}>
+                <th scope="row">{one.node}</th>
+                <td>{one.victims.join(", ")}</td>
+                <td>{one.pdbViolations}</td>
+                <td>{one.merit?.topPriority}</td>
+                <td>{one.merit?.prioritySum}</td>
+                <td>{one.merit?.start}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {others.length > 0 && (
+        <details>
+          <summary>{t.notCandidates(others.length)}</summary>
+          <ul>
+            {others.slice(0, 200).map(([node, status]) => (
+              <li key={node}>
+                {node}: {status.message}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </section>
+  );
+}
