@@ -50,6 +50,7 @@ _VERBS: Final = (
     ("env", "schedlab.cli.env:env", "Print the shell line that points kubectl at the simulator."),
     ("run", "schedlab.cli.run:run", "Run a scenario, and tell what came out."),
     ("test", "schedlab.cli.decision_tests:run_tests", "Run scenario files as tests of decisions."),
+    ("import-trace", "schedlab.cli.import_trace:import_trace", "Make a scenario of a published trace."),
     ("compare", "schedlab.cli.compare:compare", "Run a scenario under several scheduler configurations."),
     ("bench", "schedlab.cli.bench:bench", "Measure scheduling with kube-scheduler's own workloads."),
 )

@@ -131,16 +131,16 @@ def _pod(
     sample: Mapping[str, Any],
     weight: int = 1,
     *,
-    is_one: bool = False,
+    may_have_name: bool = False,
 ) -> PodPlan | None:
-    template = read_template((*place, "template"), group.template, reader)
+    template = read_template((*place, "template"), group.template, reader, sample)
     if template is None:
         return None
     body = reader.attempt((*place, "template"), lambda: template.make(0, 1, sample), None)
     if body is None:
         return None
     reader.check_home((*place, "template"), {**_POD, **body})
-    own_name = not is_one and body["metadata"].get("name")
+    own_name = not may_have_name and body["metadata"].get("name")
     if own_name and own_name == template.make(1, 2, sample)["metadata"]["name"]:
         reader.wrong(
             (*place, "template"), "all pods have one name", "leave metadata.name out, or put {{.Index}} into it"
@@ -156,7 +156,7 @@ def _run_time(place: Place, text: str | None, reader: Reader) -> Distribution | 
 
 def _burst(number: int, group: model.PodGroup, reader: Reader) -> LoadPlan:
     """Pods that are there at the start are a load all of whose arrivals are at once."""
-    pod = _pod(("cluster", "pods", number), group, f"pods-{number}", reader, {}, is_one=group.count == 1)
+    pod = _pod(("cluster", "pods", number), group, f"pods-{number}", reader, {}, may_have_name=group.count == 1)
     arrivals = [Arrival(0, None, {})] * group.count
     return LoadPlan(f"pods-{number}", [] if pod is None else [pod], 0, None, None, None, arrivals, starts_itself=True)
 
@@ -166,7 +166,9 @@ def _load(number: int, load: model.Load, started: set[str | None], reader: Reade
     gaps, trace = _arrivals((*place, "arrivals"), load.arrivals, reader)
     sample = trace[0].values if trace else {}
     pods = [
-        _pod((*place, "pods", index), pod, load.name, reader, sample, pod.weight) for index, pod in enumerate(load.pods)
+        # The pods of a trace may have names of their own.
+        _pod((*place, "pods", index), pod, load.name, reader, sample, pod.weight, may_have_name=bool(trace))
+        for index, pod in enumerate(load.pods)
     ]
     from_ns = reader.moment((*place, "from"), load.from_)
     until_ns = None if load.until is None else reader.moment((*place, "until"), load.until)

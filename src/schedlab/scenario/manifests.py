@@ -66,14 +66,16 @@ def node_group(place: Place, group: model.NodeGroup, first: int, reader: Reader)
     return [{**_NODE, **body} for body in bodies]
 
 
-def read_template(place: Place, given: Mapping[str, Any] | str, reader: Reader) -> Template | None:
+def read_template(
+    place: Place, given: Mapping[str, Any] | str, reader: Reader, sample: Mapping[str, Any] | None = None
+) -> Template | None:
     """Return a template that makes something, at least once."""
 
     def make() -> Template:
         template = template_of(given, reader.file)
         if not isinstance(given, str):
             return template
-        template.make(0, 1, {})
+        template.make(0, 1, sample or {})
         return template
 
     return reader.attempt(place, make, None)
