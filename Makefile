@@ -123,7 +123,7 @@ test: $(TEST_ENV) etcd browser ## Install what tests need and run them, fast sui
 	$(PYTEST) -q -m "not long" -n $(WORKERS) $(FAST_SUITES)
 	$(if $(strip $(DEEP_SUITES)),$(PYTEST) -q -m "not long" -n $(WORKERS) --dist loadfile $(DEEP_SUITES))
 	$(if $(strip $(E2E_SUITES)),$(PYTEST) -q -m "not long" $(E2E_SUITES))
-	$(if $(wildcard tests/browser),$(PYTEST) -q -m "not long" tests/browser)
+	$(if $(wildcard tests/browser),$(PYTEST) -q -m "not long" -n $(WORKERS) --dist loadfile tests/browser)
 
 test-long: $(TEST_ENV) etcd browser ## The tests that take minutes, and property tests with five times the examples
 	$(PYTEST) -q -m long -n $(WORKERS) --timeout 1200 tests

@@ -8,7 +8,7 @@ import { groups, type Layout, layout } from "../map/layout";
 import { amount, type MapLine, MapModel, type MapPod, words } from "../map/model";
 import { type Drawing, hit, paintAll, paintTile } from "../map/paint";
 import { PAGES, type PageProps } from "../pages";
-import { NodeTable } from "../parts/node-table";
+import type { NodeTable, NodeTableProps } from "../parts/node-table";
 import { Choice } from "../shell/choice";
 import { Problem } from "../shell/problem";
 import { amend, link, placeOf } from "../shell/router";
@@ -88,12 +88,19 @@ export default function ClusterMap({ query }: PageProps) {
       )}
       <Waiting pods={waiting} />
       {isTable ? (
-        <NodeTable model={model} version={version} grouping={view.grouping} resources={resources} />
+        <LateTable model={model} version={version} grouping={view.grouping} resources={resources} />
       ) : (
         <Canvas model={model} version={version} view={view} />
       )}
     </>
   );
+}
+
+/** The table, which is not loaded before somebody asks for it. */
+function LateTable(props: NodeTableProps) {
+  const [Table, setTable] = useState<typeof NodeTable>();
+  useEffect(() => void import("../parts/node-table").then((module) => setTable(() => module.NodeTable)), []);
+  return Table ? <Table {...props} /> : <p>{texts.value.shell.loading}</p>;
 }
 
 /** Keep a model up to date; a new one takes the place of the old when it is complete. */

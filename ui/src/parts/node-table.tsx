@@ -8,7 +8,7 @@ import { placeOf } from "../shell/router";
 import { texts } from "../texts";
 import { Grid } from "./grid";
 
-interface NodeTableProps {
+export interface NodeTableProps {
   model: MapModel;
   version: number;
   grouping: string;
