@@ -80,7 +80,8 @@ def test_the_two_roles_of_a_scheduler_are_enough(environment: dict[str, str], tm
     kubeconfig = control.account(tmp_path / "kubeconfig")
     control.apply(*_SURROUNDINGS, *(pod(f"filler-{number}", "4") for number in range(3)))
     volume = {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}
-    with Copy("alone", tmp_path, environment, "--kubeconfig", str(kubeconfig), "-v", "10") as copy:
+    options = ("--kubeconfig", str(kubeconfig), "-v", "10", "--annotations", "full")
+    with Copy("alone", tmp_path, environment, *options) as copy:
         until(lambda: len(control.bound()) == 3, "the pods that fill the nodes")
         control.apply(
             pod("urgent", "3", priorityClassName="high"),
@@ -109,6 +110,8 @@ def test_the_two_roles_of_a_scheduler_are_enough(environment: dict[str, str], tm
         assert copy.process.wait(WAIT_S) == 0
 
     assert "forbidden" not in copy.log()
+    results = control.pods()["with-volume"]["metadata"]["annotations"]
+    assert results["kube-scheduler-simulator.sigs.k8s.io/selected-node"]
     # The device is on node-1: its pod had to preempt there, too, unless `urgent` has made room for both.
     assert len(control.bound() & {"filler-0", "filler-1", "filler-2"}) in {1, 2}
     assert control.pods()["with-device"]["spec"]["nodeName"] == "node-1"
@@ -243,6 +246,7 @@ def test_nothing_is_lost_when_the_api_server_is_killed_and_comes_back(tmp_path: 
     [
         ({"parallelism": 0}, "parallelism: Invalid value: 0: should be an integer value greater than zero"),
         ({"profiles": [{"schedulerName": "a"}, {"schedulerName": "a"}]}, "profiles[1].schedulerName"),
+        ({"profiles": [{}, {}]}, "profiles[1].schedulerName: Required value"),
         ({"clientConnection": {"kubeconfig": "/nowhere/kubeconfig"}}, "no kubeconfig was found"),
     ],
 )

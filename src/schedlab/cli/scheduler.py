@@ -28,6 +28,7 @@ from schedlab.cli.output_file import write_file
 from schedlab.cluster.home import Home
 from schedlab.cluster.scheduler_instance import InstanceSettings
 from schedlab.cluster.standalone import StandaloneScheduler
+from schedlab.decisions.annotations import AnnotationMode
 from schedlab.kernel.errors import SchedlabError
 from schedlab.remote.kubeconfig import Access, load_access
 from schedlab.scheduler.config import dump
@@ -88,6 +89,9 @@ def scheduler(
     feature_gates: Annotated[str, Parameter(help="Kubernetes feature gates, A=true,B=false.")] = "",
     plugins: PluginOptions = NO_PLUGINS,
     full: Annotated[bool, Parameter(help="Let every filter judge every node, for explanations.")] = False,
+    annotations: Annotated[
+        AnnotationMode, Parameter(help="How much of a result is written into its pod: one more write per attempt.")
+    ] = "off",
     v: Annotated[int, Parameter(name=["--v", "-v"], help="Verbosity of the log: 10 shows every score.")] = 0,
     write_config_to: Annotated[
         Path | None, Parameter(help="Write the whole configuration, defaults included, to this file and end.")
@@ -108,6 +112,7 @@ def scheduler(
         plugins=plugins.load_plugins(),
         hooks=plugins.load_hooks(),
         full=full,
+        annotations=annotations,
         verbosity=v,
         counts=bool(secure_port),
     )

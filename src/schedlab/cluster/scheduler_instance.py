@@ -25,6 +25,8 @@ from schedlab.client.protocol import Client
 from schedlab.cluster.driver import Engine
 from schedlab.cluster.gate import Gate
 from schedlab.cluster.schedulers import Surroundings, configuration_of, make_scheduler
+from schedlab.decisions.annotation_writer import AnnotationWriter
+from schedlab.decisions.annotations import AnnotationMode, Projection
 from schedlab.decisions.explainer import Explainer
 from schedlab.decisions.log import DecisionLog
 from schedlab.decisions.moments import JournalMoments
@@ -67,7 +69,10 @@ class MirroringClient(Client, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceSettings:
-    """What can be chosen: see `ClusterSettings` for those of the same name. verbosity is klog's."""
+    """What can be chosen: see `ClusterSettings` for those of the same name. verbosity is klog's.
+
+    annotations: how much of a result is written into its pod.
+    """
 
     scheduler_config: Mapping[str, Any] | None = None
     scheduler_config_location: str = ""
@@ -75,6 +80,7 @@ class InstanceSettings:
     plugins: tuple[PluginEntry, ...] = ()
     hooks: Mapping[str, HooksFactory] = field(default_factory=dict)
     full: bool = False
+    annotations: AnnotationMode = "off"
     verbosity: int = 0
     counts: bool = False
 
@@ -154,6 +160,10 @@ class SchedulerInstance:
         self.explainer = Explainer(self.decisions, self.scheduler) if recording is None else None
         self.desk = None if recording is None else recording.desk(self.scheduler)
         self.elector = self._new_elector(self.scheduler.config)
+        if settings.annotations != "off":
+            projection = Projection(settings.annotations)
+            writer = AnnotationWriter(self.decisions, self.scheduler.pods, projection, self._not_annotated)
+            engine.add(writer, client)
         self._gate = Gate(self.scheduler, lambda: self.is_active)
         engine.add(self._gate, client)
         if self.elector is not None:
@@ -270,6 +280,9 @@ class SchedulerInstance:
 
     def _lease_failed(self, text: str, error: StatusError) -> None:
         self.lines.line("E", "leaderelection.go:448", text, err=error.message, lock=self._lock())
+
+    def _not_annotated(self, pod: str, error: StatusError) -> None:
+        self.lines.line("E", "annotation_writer", "Failed to annotate pod", err=error.message, pod=pod)
 
     def _led_by(self, identity: str) -> None:
         if self.lines.verbosity >= 4:

@@ -114,7 +114,8 @@ def pick(story: PodStory, number: int | None) -> Attempt:
         raise LookupError(f"pod {story.namespace}/{story.name} has not been tried yet")
     if number is None:
         return story.attempts[-1]
-    for attempt in story.attempts:
+    # Schedulers of one name count each for itself: the newest of a number is meant.
+    for attempt in reversed(story.attempts):
         if attempt.number == number:
             return attempt
     have = ", ".join(str(attempt.number) for attempt in story.attempts)

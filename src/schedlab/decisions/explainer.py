@@ -8,6 +8,7 @@ that has made it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from schedlab.decisions.explain import PodQuestion, explaining
@@ -56,7 +57,7 @@ class Explainer:
         story = self._log.find(namespace, name)
         if story is None or not story.attempts:
             raise LookupError(self.untried(namespace, name))
-        out = yield from explaining(story, question, self)
+        out = yield from explaining(_with_deed_last(story), question, self)
         self.add_present(out, namespace, name)
         return out
 
@@ -81,7 +82,12 @@ class Explainer:
 
     def of(self, attempt: Attempt, cycle: CycleRecord) -> Steps[Moment | None]:
         """Return what the scheduler that made an attempt saw then (Moments)."""
-        desk = next((desk for desk in self._desks() if desk.by == attempt.by), None)
+        desks = self._desks()
+        if attempt.is_restored:
+            # Whoever made it is gone with its process; one that has its profile stands in.
+            desk = next((desk for desk in desks if cycle.profile in desk.scheduler.profiles), None)
+        else:
+            desk = next((desk for desk in desks if desk.by == attempt.by), None)
         return None if desk is None else (yield from desk.moments.of(attempt, cycle))
 
     def _desks(self) -> Sequence[Desk]:
@@ -106,6 +112,14 @@ class Explainer:
         if held is not None and held["place"] == "gated" and "gate" not in text:
             text += f"; {held['gatedBy']} keeps it out of the queue"
         return text
+
+
+def _with_deed_last(story: PodStory) -> PodStory:
+    """Return a story whose last attempt is the one that bound the pod: rivals may have tried in vain after it."""
+    for at, attempt in enumerate(story.attempts[:-1]):
+        if attempt.binding is not None and not attempt.binding.error:
+            return replace(story, attempts=[*story.attempts[:at], *story.attempts[at + 1 :], attempt])
+    return story
 
 
 def _placed(attempt: Attempt, node: str) -> bool:

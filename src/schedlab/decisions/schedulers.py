@@ -27,6 +27,7 @@ OWN: Final = "this cluster"
 #: So many pods are remembered with who placed them, and so many clients.
 PLACEMENTS_MAX: Final = 50_000
 CLIENTS_MAX: Final = 1_000
+_PLACES_TOLD: Final = 5
 #: A client that has done nothing for so long is taken for gone.
 _SILENCE_NS_MAX: Final = 600 * SECOND_NS
 #: The user agent of schedulers of this process; clients have a version behind the name.
@@ -77,8 +78,10 @@ def rival_warnings(known: Iterable[KnownScheduler]) -> list[str]:
 
 def rival_warning(name: str, places: Sequence[str]) -> str:
     """Say that several schedulers decide for the same pods."""
+    more = len(places) - _PLACES_TOLD
+    told = "; ".join(places[:_PLACES_TOLD]) + (f" and {more} more" if more > 0 else "")
     return (
-        f"{len(places)} schedulers decide for pods of {name}: {'; '.join(places)}. "
+        f"{len(places)} schedulers decide for pods of {name}: {told}. "
         "Each may bind what the other is about to place; let them elect a leader, or give one another name."
     )
 

@@ -83,3 +83,5 @@ def test_only_those_that_work_at_the_same_time_are_rivals() -> None:
 
     assert rivals(known) == {"a": ("this cluster", "far/1.0")}
     assert rival_warnings(known)[0].startswith("2 schedulers decide for pods of a: this cluster; far/1.0. ")
+    many = [KnownScheduler(("a",), f"p{number}", "scheduling") for number in range(7)]
+    assert rival_warnings(many)[0].startswith("7 schedulers decide for pods of a: p0; p1; p2; p3; p4 and 2 more. ")

@@ -85,6 +85,8 @@ def test_without_the_role_of_the_documentation_it_cannot_look_up_authentication_
     [
         ({**CONFIG, "parallelism": -1}, None, "parallelism: Invalid value: -1"),
         ({**CONFIG, "profile": []}, None, 'unknown field \\"profile\\"'),
+        ({**CONFIG, "profiles": [{}, {}]}, None, "profiles[1].schedulerName: Required value"),
+        ({**CONFIG, "profiles": 2 * [{"schedulerName": "default-scheduler"}]}, None, "profiles[1].schedulerName: Dup"),
         ("a: [", None, "my-scheduler-config.yaml"),
         (CONFIG, [*COMMAND, "--no-such-flag"], "Error: unknown flag: --no-such-flag"),
         (CONFIG, [COMMAND[0], "--config=/nowhere"], "open /nowhere: no such file or directory"),
