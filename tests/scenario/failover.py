@@ -2,9 +2,10 @@
 
     story = Failover(seed); story.run()
 
-Two candidates stand; pods arrive all the time. After a random number of steps of the engine the leader is killed, and a
+Two candidates stand, whose clocks are up to an hour apart; pods arrive all the time, some with a volume that waits for its
+first consumer, some with a device, so that bindings take several writes. After a random number of steps of the engine the leader is killed, and a
 new candidate comes; at the end the second leader is asked to go. Checked all the way: at most one copy schedules.
-Checked at the end: every pod is bound, once, and no node is over its capacity.
+Checked at the end: every pod is bound, once, no node is over its capacity, and no device belongs to two claims.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from schedlab.client.inprocess import InProcessClient
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.driver import BatchDriver
 from schedlab.cluster.scheduler_instance import InstanceSettings, Process, SchedulerInstance
-from schedlab.kernel.clock import MILLISECOND_NS, SECOND_NS, VirtualClock
+from schedlab.kernel.clock import MILLISECOND_NS, SECOND_NS, Timer, VirtualClock
 from schedlab.kernel.randomness import SeededRandom
 
 PODS: Final = 24
@@ -30,6 +31,34 @@ _CONFIG: Final = {
     "kind": "KubeSchedulerConfiguration",
     "leaderElection": {"leaseDuration": f"{LEASE_S}s", "renewDeadline": "2s", "retryPeriod": "500ms"},
 }
+
+
+_CLASS: Final = {
+    "metadata": {"name": "late"},
+    "provisioner": "example.com/disks",
+    "volumeBindingMode": "WaitForFirstConsumer",
+}
+_DISK: Final = {
+    "accessModes": ["ReadWriteOnce"],
+    "storageClassName": "late",
+    "resources": {"requests": {"storage": "1Gi"}},
+}
+_DRIVER: Final = "gpu.example.com"
+_GPU: Final = {"devices": {"requests": [{"name": "one", "exactly": {"deviceClassName": "gpu"}}]}}
+_SKEW_S: Final = 3600
+
+
+class SkewedClock:
+    """A clock that goes wrong by so many nanoseconds (kernel.clock.Clock)."""
+
+    def __init__(self, clock: VirtualClock, by_ns: int) -> None:
+        self._clock, self._by_ns = clock, by_ns
+
+    def now_ns(self) -> int:
+        return self._clock.now_ns() + self._by_ns
+
+    def at(self, when_ns: int, callback: Callable[[], None], priority: int = 0) -> Timer:
+        return self._clock.at(when_ns - self._by_ns, callback, priority)
 
 
 class PromptClient(InProcessClient):
@@ -61,6 +90,7 @@ class Failover:
         """Live through the story; raises AssertionError when a rule is broken."""
         self.cluster.start()
         self.driver.run_for(SECOND_NS)
+        self._furnish()
         self._candidate()
         self._candidate()
         for number in range(PODS):
@@ -79,18 +109,43 @@ class Failover:
     def _candidate(self) -> None:
         number = len(self.copies) + 1
         client = PromptClient(self.cluster.registry, "kube-scheduler")
+        skew_ns = (self.random.below(2 * _SKEW_S) - _SKEW_S) * SECOND_NS
+        clock = SkewedClock(self.clock, skew_ns)
         process = Process(
-            self.clock, self.random.split(f"copy-{number}"), f"host-{number}", number, self.lines.append, lambda _: None
+            clock, self.random.split(f"copy-{number}"), f"host-{number}", number, self.lines.append, lambda _: None
         )
         copy = SchedulerInstance(InstanceSettings(scheduler_config=_CONFIG), client, self.cluster.engine, process)
         self.copies.append(copy)
         copy.start()
 
+    def _furnish(self) -> None:
+        self._make("storageclasses.storage.k8s.io", _CLASS)
+        selector = {"cel": {"expression": f"device.driver == '{_DRIVER}'"}}
+        self._make("deviceclasses.resource.k8s.io", {"metadata": {"name": "gpu"}, "spec": {"selectors": [selector]}})
+        for number in range(NODES):
+            node = f"node-{number}"
+            spec = {
+                "driver": _DRIVER,
+                "nodeName": node,
+                "pool": {"name": node, "generation": 1, "resourceSliceCount": 1},
+                "devices": [{"name": "gpu-0"}, {"name": "gpu-1"}],
+            }
+            self._make("resourceslices.resource.k8s.io", {"metadata": {"name": node}, "spec": spec})
+
+    def _make(self, resource: str, obj: dict[str, Any], namespace: str = "") -> None:
+        registry = self.cluster.registry
+        registry.create(resource, registry.decode(resource, obj), namespace)
+
     def _create(self, number: int) -> None:
         container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "500m"}}}
-        pod: dict[str, Any] = {"metadata": {"name": f"pod-{number}"}, "spec": {"containers": [container]}}
-        registry = self.cluster.registry
-        registry.create("pods", registry.decode("pods", pod), "default")
+        name, spec = f"pod-{number}", dict[str, Any](containers=[container])
+        if number % 3 == 1:
+            self._make("persistentvolumeclaims", {"metadata": {"name": name}, "spec": _DISK}, "default")
+            spec["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": name}}]
+        if number % 3 == 2:
+            self._make("resourceclaims.resource.k8s.io", {"metadata": {"name": name}, "spec": _GPU}, "default")
+            spec["resourceClaims"] = [{"name": "g", "resourceClaimName": name}]
+        self._make("pods", {"metadata": {"name": name}, "spec": spec}, "default")
 
     def _leader(self) -> SchedulerInstance | None:
         leaders = [copy for copy in self.copies if copy.is_active]
@@ -146,3 +201,12 @@ class Failover:
         assert all(len(nodes) == 1 for nodes in self.bound.values()), "a pod was bound twice"
         # 24 pods of half a CPU on 4 nodes of 4 CPU: 8 a node at the most.
         assert all(pod.status.phase == "Running" for pod in pods), "a node took more than it has"
+        claims = self.cluster.registry.list("persistentvolumeclaims").items
+        assert all(claim.raw["status"]["phase"] == "Bound" for claim in claims), "a volume was left out"
+        devices = [_device(claim.raw) for claim in self.cluster.registry.list("resourceclaims.resource.k8s.io").items]
+        assert len(set(devices)) == len(devices), "a device was given to two claims"
+
+
+def _device(claim: dict[str, Any]) -> tuple[str, str]:
+    (found,) = claim["status"]["allocation"]["devices"]["results"]
+    return found["pool"], found["device"]

@@ -136,8 +136,10 @@ def _past(cluster: Cluster, namespace: str, name: str, attempt: int) -> tuple[Tr
 
 def help_in(trial: Trial, stored: StoredObject) -> Help:
     """Search on a trial for a pod that is not bound."""
-    needed = _before_any_cycle(trial, stored)
     original = stored
+    if trial.elsewhere:
+        stored = changed(stored, partial(_set_scheduler, _profile_for(trial, stored)))
+    needed = _before_any_cycle(trial, stored)
     for edit in needed:
         if edit.pod is not None:
             stored = changed(stored, edit.pod)
@@ -150,7 +152,11 @@ def help_in(trial: Trial, stored: StoredObject) -> Help:
     suggestions = [
         _finished(trial, original, suggestion, needed) for suggestion in sorted(found, key=lambda one: one.cost)
     ]
-    return Help(stored.key, case.record.failure_message, tuple(suggestions), trial.attempts)
+    message = case.record.failure_message
+    if trial.elsewhere:
+        known = case.record.profile
+        message += f" (tried as a pod of {known}: what its scheduler thinks is not known here, {trial.elsewhere})"
+    return Help(stored.key, message, tuple(suggestions), trial.attempts)
 
 
 def _that_fits(trial: Trial, case: Case, stored: StoredObject, needed: Sequence[Edit]) -> Help:
@@ -159,6 +165,9 @@ def _that_fits(trial: Trial, case: Case, stored: StoredObject, needed: Sequence[
         suggestion = Suggestion((), node)
         message = f"the pod fits on node {node}, but {' and '.join(_hindrances(needed))}"
         return Help(stored.key, message, (_finished(trial, stored, suggestion, needed),), trial.attempts, fits=True)
+    if trial.elsewhere:
+        message = f"a pod of {case.record.profile} like it fits on node {node}; its scheduler is {trial.elsewhere}"
+        return Help(stored.key, message, (), trial.attempts, fits=True)
     if trial.idle:
         message = f"the pod fits on node {node}, but its scheduler does not work: {trial.idle}"
         return Help(stored.key, message, (), trial.attempts, fits=True)
@@ -182,7 +191,7 @@ def _before_any_cycle(trial: Trial, stored: StoredObject) -> list[Edit]:
     spec = stored.view.spec
     edits = []
     if spec.scheduler_name not in trial.scheduler.profiles:
-        known = next(iter(trial.scheduler.profiles))
+        known = _profile_for(trial, stored)
         summary = f"schedulerName {known} instead of {spec.scheduler_name}"
         edits.append(
             Edit(
@@ -206,6 +215,12 @@ def _before_any_cycle(trial: Trial, stored: StoredObject) -> list[Edit]:
             )
         )
     return edits
+
+
+def _profile_for(trial: Trial, stored: StoredObject) -> str:
+    """Return the profile that a pod asks for, the first one where there is none."""
+    profiles, wanted = trial.scheduler.profiles, stored.view.spec.scheduler_name
+    return wanted if wanted in profiles else next(iter(profiles))
 
 
 def _hindrances(edits: Sequence[Edit]) -> list[str]:

@@ -62,6 +62,8 @@ class Trial:
         self._answer = answer
         #: How the scheduler in the cluster is, if it does not work now.
         self.idle = ""
+        #: Which clients schedule the pods for which this stands in, if others do: their configuration is not known.
+        self.elsewhere = ""
         #: How many attempts there were: what a search costs, whatever the machine.
         self.attempts = 0
         self._device_revision = 0
@@ -94,7 +96,13 @@ class Trial:
         """Return a trial of the scheduler that is responsible for pods of that name; of the cluster's own if none is."""
         instance = responsible(cluster, scheduler_name)
         if instance is None:
-            return cls.of(cluster)
+            made = cls.of(cluster)
+            known = [one for one in cluster.schedulers() if scheduler_name in one.names]
+            if all(one.state == "outside" for one in known):
+                made.elsewhere = "; ".join(one.told() for one in known)
+            if not known and scheduler_name in made.scheduler.profiles:
+                made.idle = f"none of the name {scheduler_name} is here"
+            return made
         store = cluster.store.fork()
         if not instance.is_active:
             made = cls._told(cluster, FrozenListers(store), instance)

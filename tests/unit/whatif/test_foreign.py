@@ -13,6 +13,7 @@ from schedlab.decisions.explain import PodQuestion
 from schedlab.kernel.errors import SchedlabError
 from schedlab.registry import WriteOptions
 from schedlab.whatif.foreign import explain_foreign
+from schedlab.whatif.help import what_would_help
 from tests.unit.whatif.whatif_cluster import Lab
 
 FAR = WriteOptions(user_agent="far/1.0 (linux)", user=User("system:serviceaccount:far:scheduler"))
@@ -193,3 +194,31 @@ def test_a_waiting_pod_was_placed_by_nobody() -> None:
     lab.pod("p", schedulerName="far")
     with pytest.raises(SchedlabError, match="there is no pod default/p on a node"):
         explain_foreign(lab.cluster, "default", "p")
+
+
+def test_help_for_a_pod_of_another_process_is_tried_with_ours_and_says_so() -> None:
+    lab = lab_with_a_busy_node()
+    for name in ("first", "second"):
+        lab.pod(name, cpu="9", schedulerName="far")
+    bind(lab, "first", "node-1")
+    found = what_would_help(lab.cluster, "default", "second")
+    lab.pod("small", schedulerName="far")
+    lab.settle()
+    fits = what_would_help(lab.cluster, "default", "small")
+
+    assert "(tried as a pod of default-scheduler: what its scheduler thinks is not known here, far/1.0" in found.message
+    assert found.suggestions
+    assert all(edit.kind != "scheduler-name" for one in found.suggestions for edit in one.edits)
+    assert fits.fits
+    assert "like it fits on node" in fits.message
+    assert not fits.suggestions
+
+
+def test_help_says_that_nobody_schedules() -> None:
+    lab = Lab(nodes=2, schedules=False)
+    lab.pod("p")
+    lab.settle()
+
+    assert what_would_help(lab.cluster, "default", "p").message.endswith(
+        "but its scheduler does not work: none of the name default-scheduler is here"
+    )
