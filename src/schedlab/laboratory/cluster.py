@@ -31,6 +31,7 @@ from schedlab.scheduler.framework.plugin_class import entry_of
 from schedlab.whatif.capacity import NotFull, why_not_full
 from schedlab.whatif.changes import Change, Made, finish_drains, make, read_changes, target_of
 from schedlab.whatif.fit import LIMIT_MAX, Fit, fit
+from schedlab.whatif.foreign import explain_foreign
 from schedlab.whatif.forks import fork
 from schedlab.whatif.help import Help, what_would_help
 from schedlab.whatif.pending import FIXES_MAX, Pending, pending
@@ -259,10 +260,15 @@ class Cluster:
     def explain(self, pod: str, *, attempt: int | None = None, all_plugins: bool = False) -> Explanation:
         """Explain an attempt to schedule a pod, the newest if none is given; pods that are gone are known, too.
 
+        Of a pod that was made with a node, or bound by somebody else, it is what the scheduler would have done; `data`
+        says in `placedBy` who it was.
+
         all_plugins: `data` has the numbers of what passed, too.
         """
         namespace, name = parse_pod(pod, "default")
         question = PodQuestion(attempt, all_plugins=all_plugins)
+        if attempt is None and self.simulation.explainer.is_foreign(namespace, name):
+            return explanation_of(explain_foreign(self.simulation, namespace, name, question))
         try:
             return explanation_of(self.simulation.explainer.explain(namespace, name, question))
         except LookupError as error:

@@ -244,6 +244,16 @@ class TestTime:
 
 
 class TestAnswers:
+    def test_a_pod_that_was_made_with_a_node_is_explained_as_ours_would_have_placed_it(self) -> None:
+        cluster = two_nodes()
+        cluster.apply(make_pod("web").req(cpu="1").node("small"))
+        cluster.run()
+        web = cluster.explain("web")
+
+        assert web.node == "large"
+        assert web.data["placedBy"]["node"] == "small"
+        assert "would have chosen large on the same state" in web.answer
+
     def test_explain_has_verdicts_and_scores_as_types(self) -> None:
         cluster = two_nodes()
         cluster.apply(make_pod("web").req(cpu="1"), make_pod("big").req(cpu="3"))
