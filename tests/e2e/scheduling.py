@@ -298,8 +298,9 @@ def replicas_of_a_deployment_are_spread(control: Control) -> None:
 
 
 def its_events_tell_what_happened(control: Control) -> None:
-    control.apply(node("a", "1"), pod("p"), pod("q", "2"))
+    control.apply(node("a", "1"), pod("p"))
     placed(control, p="a")
+    control.apply(pod("q", "2"))
     unschedulable(control, "q", _FULL)
     until(lambda: bool(events(control, "p", "Scheduled") and events(control, "q", "FailedScheduling")), "the events")
     (scheduled,), failed = events(control, "p", "Scheduled"), events(control, "q", "FailedScheduling")

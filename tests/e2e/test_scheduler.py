@@ -20,6 +20,9 @@ import yaml
 from tests.support.processes import SCHEDULER, WAIT_S, Control, Copy, pod, until
 from tools.refresh_readme import ROOT, simulator
 
+# Processes start, and a busy machine takes its time.
+pytestmark = pytest.mark.timeout(300)
+
 ACCOUNT = "system:serviceaccount:kube-system:my-scheduler"
 
 
@@ -148,7 +151,6 @@ SHORT = (
 )
 
 
-@pytest.mark.timeout(300)
 def test_another_copy_takes_over_each_time_the_leader_is_killed(environment: dict[str, str], tmp_path: Path) -> None:
     """Five leaders are killed in the midst of their work; every pod is bound in the end, and bound once."""
     control = Control(environment)

@@ -23,6 +23,9 @@ from tests.support.processes import WAIT_S, Control, Copy, pod, until
 from tests.support.proxy import Wire
 from tools.refresh_readme import simulator
 
+# Processes start, and a busy machine takes its time.
+pytestmark = pytest.mark.timeout(300)
+
 NODES = ("--no-scheduler", "--nodes", "3")
 
 
@@ -136,7 +139,6 @@ async def _until(holds: Callable[[], bool], what: str) -> None:
         await asyncio.sleep(0.1)
 
 
-@pytest.mark.timeout(240)
 def test_a_server_that_is_away_for_long_is_waited_for(tmp_path: Path) -> None:
     with _wired(tmp_path) as (control, wire, copy):
         control.apply(*_pods("first", 5))

@@ -17,6 +17,9 @@ from tests.e2e.scheduling import CASES, KEEP, Case, node
 from tests.support.processes import Control, Copy
 from tools.refresh_readme import ROOT, simulator
 
+# Processes start, and a busy machine takes its time.
+pytestmark = pytest.mark.timeout(300)
+
 
 @contextmanager
 def _in_process(_: Path) -> Iterator[Control]:

@@ -14,7 +14,8 @@ import yaml
 
 from tools.refresh_readme import ROOT
 
-WAIT_S = 30
+#: How long anything may take on a machine that has much else to do.
+WAIT_S = 60
 SCHEDULER = (sys.executable, "-m", "schedlab", "scheduler")
 
 
@@ -68,6 +69,7 @@ class Copy:
             self.process = subprocess.Popen(command, cwd=ROOT, env=dict(environment), stderr=log)
 
     def __enter__(self) -> Self:
+        until(lambda: self.process.poll() is not None or "Starting Kubernetes Scheduler" in self.log(), self.name)
         return self
 
     def __exit__(self, *_: object) -> None:

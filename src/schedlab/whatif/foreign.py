@@ -161,6 +161,8 @@ def _against(entry: dict[str, Any], out: dict[str, Any], node: str) -> str:
     failed = [f"{plugin}: {text}" for plugin, text in entry["plugins"].items() if text != "passed"]
     if failed:
         return f"; {node} is turned down ({'; '.join(failed)})"
+    if entry["verdict"] == "notVisited":
+        return f"; {node} is not looked at: enough nodes were found before"
     versus = out.get("versus") or {}
     if "margin" not in versus:
         return ""

@@ -222,3 +222,12 @@ def test_help_says_that_nobody_schedules() -> None:
     assert what_would_help(lab.cluster, "default", "p").message.endswith(
         "but its scheduler does not work: none of the name default-scheduler is here"
     )
+
+
+def test_a_node_that_ours_would_not_have_looked_at_is_said_to_be_that() -> None:
+    lab = Lab(nodes=150)
+    lab.pod("p", schedulerName="far")
+    lab.settle()
+    bind(lab, "p", "node-99")
+
+    assert "; node-99 is not looked at: enough nodes were found before" in explained(lab, "p")["answer"]
