@@ -27,9 +27,14 @@ specs = st.fixed_dictionaries(
 )
 
 
+added = st.dictionaries(st.sampled_from(("a", "b")), texts, max_size=2)
+
+
 @st.composite
 def pods(draw: st.DrawFn) -> StoredObject:
     metadata: dict[str, Any] = {"name": "p", "namespace": "d", "uid": "u", "annotations": {"a": draw(texts)}}
+    if draw(st.booleans()):
+        metadata["labels"] = draw(added)
     if draw(st.booleans()):
         metadata["managedFields"] = [{"manager": draw(texts)}]
     parts = {"spec": draw(specs), "status": draw(statuses)}
@@ -38,10 +43,13 @@ def pods(draw: st.DrawFn) -> StoredObject:
     return StoredObject.encode("pods", {"kind": "Pod", "apiVersion": "v1", "metadata": metadata, **body}, 7)
 
 
-@given(pods(), texts.filter(bool))
-def test_spliced_binding_is_the_whole_one(pod: StoredObject, node: str) -> None:
+@given(pods(), texts.filter(bool), added, added)
+def test_spliced_binding_is_the_whole_one(
+    pod: StoredObject, node: str, labels: dict[str, str], annotations: dict[str, str]
+) -> None:
     """Where splicing is not certain to be right, it is not tried."""
-    binding = {"metadata": {"name": "p"}, "target": {"name": node}}
+    metadata = {"name": "p", "labels": labels, "annotations": annotations}
+    binding = {"metadata": metadata, "target": {"name": node}}
     spliced = PODS._spliced(pod, binding)
 
     if spliced is not None:
@@ -56,6 +64,6 @@ def test_plain_pods_are_spliced() -> None:
     plain: dict[str, Any] = {"metadata": {"name": "p"}, "target": {"name": "n"}}
 
     assert PODS._spliced(pod, plain) is not None
-    assert PODS._spliced(pod, {**plain, "metadata": {"name": "p", "labels": {"a": "b"}}}) is None
+    assert PODS._spliced(pod, {**plain, "metadata": {"name": "p", "labels": {"a": "b"}}}) is not None
     for text in (b'{"nodeName":"x"}', b'{"schedulingGates":[]}'):
         assert PODS._spliced(pod.with_body(lambda body, text=text: body.replace(b"{}", text, 1)), plain) is None  # type: ignore[misc]

@@ -66,12 +66,12 @@ class Pods:
         return StoredObject.encode(current.resource, pod, self._core.store.next_revision)
 
     def _spliced(self, current: StoredObject, binding: Object) -> StoredObject | None:
-        """Do as `_bound` does, without decoding more than the status; None for a pod that is not plain enough.
+        """Do as `_bound` does, without decoding more than it changes; None for a pod that is not plain enough.
 
         The spec is the bytes it was, and the node behind them.
         """
         header, metadata, managed, body = current.segments
-        if any(binding["metadata"].get(key) for key in _COPIED) or b'"deletionTimestamp"' in metadata:
+        if b'"deletionTimestamp"' in metadata:
             return None
         end = body.rfind(_END_OF_SPEC)
         if end < 0 or not body.startswith(_SPEC) or b'"nodeName"' in body or b'"schedulingGates"' in body:
@@ -81,6 +81,10 @@ class Pods:
         except orjson.JSONDecodeError:
             return None  # it was the end of something else
         self._settle_status(status)
+        if any(binding["metadata"].get(key) for key in _COPIED):
+            decoded = orjson.loads(b"{%b}" % metadata[1:])
+            _copy_metadata(decoded, binding["metadata"])
+            metadata = b"," + orjson.dumps(decoded)[1:-1]
         node = orjson.dumps(binding["target"]["name"])
         body = b'%b,"nodeName":%b%b%b}' % (body[:end], node, _END_OF_SPEC[:-1], orjson.dumps(status))
         return StoredObject(*current.identity, self._core.store.next_revision, header, metadata, managed, body)
@@ -117,12 +121,9 @@ class Pods:
             raise new_conflict(pods.group_resource, current.name, invalid_object(pods, current.key, cause))
 
     def _assign(self, pod: Object, binding: Object) -> None:
-        """Note in the pod where it runs; labels and annotations of the binding win over its own."""
-        metadata, extra = pod["metadata"], binding["metadata"]
+        """Note in the pod where it runs."""
         pod["spec"]["nodeName"] = binding["target"]["name"]
-        for key in _COPIED:
-            if extra.get(key):
-                metadata[key] = {**metadata.get(key, {}), **extra[key]}
+        _copy_metadata(pod["metadata"], binding["metadata"])
         self._settle_status(pod["status"])
 
     def _settle_status(self, status: Object) -> None:
@@ -130,6 +131,13 @@ class Pods:
         set_condition(status, {"type": "PodScheduled", "status": "True"}, self._core.now())
         if self._core.features.enabled("ClearingNominatedNodeNameAfterBinding"):
             status.pop("nominatedNodeName", None)
+
+
+def _copy_metadata(metadata: Object, extra: Object) -> None:
+    """Add labels and annotations of a binding to those of its pod; they win."""
+    for key in _COPIED:
+        if extra.get(key):
+            metadata[key] = {**metadata.get(key, {}), **extra[key]}
 
 
 def _validate_binding(binding: Object) -> ErrorList:
