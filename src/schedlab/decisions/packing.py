@@ -364,12 +364,16 @@ def _share(head: CycleRecord, earlier: CycleRecord) -> None:
 
 def _reason_texts(attempts: Iterable[Arrays]) -> dict[int, tuple[str, ...]]:
     # Attempts that follow each other often share the array itself.
-    different = {id(ids): ids for arrays in attempts for name in _REASONS if (ids := arrays.get(name)) is not None}
+    different = {
+        id(ids): ids for arrays in attempts for name in _REASONS if (ids := arrays.get(name)) is not None and ids.size
+    }
     found: set[int] = set()
     for ids in different.values():
         if any(ids.strides):
-            found.update(np.flatnonzero(np.bincount(ids.reshape(-1))).tolist())
-        elif ids.size:
+            for row in ids.reshape(-1, ids.shape[-1]):
+                if row.any():
+                    found.update(np.unique(row[row != 0]).tolist())
+        else:
             found.add(int(ids.flat[0]))
     return {reason: REASONS.texts(reason) for reason in sorted(found) if reason}
 

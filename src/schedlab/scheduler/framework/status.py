@@ -137,8 +137,9 @@ class NodeStatuses:
     def reject(self, mask: NDArray[np.bool_], status: Status) -> None:
         """Give the nodes of `mask: bool[M]` that are still successful the status."""
         todo = mask & (self.code == 0)
-        self.code[todo] = status.code
-        self.reason[todo] = REASONS.id_of((status.error, *status.reasons) if status.error else status.reasons)
+        reason = REASONS.id_of((status.error, *status.reasons) if status.error else status.reasons)
+        np.copyto(self.code, int(status.code), where=todo)
+        np.copyto(self.reason, reason, where=todo)
 
     def status(self, index: int) -> Status | None:
         """Return the verdict of one node as a Status."""

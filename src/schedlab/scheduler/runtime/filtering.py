@@ -80,9 +80,9 @@ class Verdicts:
         if not bad.any():
             return False
         mask = (bad != 0) & (self.code == 0)
-        self.plugin[mask] = index
-        self.code[mask] = bad[mask]
-        self.reason[mask] = found.reason[mask]
+        np.copyto(self.plugin, index, where=mask)
+        np.copyto(self.code, bad, casting="unsafe", where=mask)
+        np.copyto(self.reason, found.reason, casting="unsafe", where=mask)
         return True
 
     def cut(self, size: int) -> Verdicts:
