@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from schedlab.decisions.packing import Packer, unpack
 from schedlab.scheduler.runtime import equal_pods
 from schedlab.testing.builders import NodeBuilder, PodBuilder
 from tests.property import clusters
@@ -101,9 +102,16 @@ def plain(value: Any) -> Any:
 
 
 def records(world: World) -> list[Any]:
-    found = [plain(record) for record in world.cluster.observer.cycles]
+    """What was recorded since the last time, as it is read back; with and without sharing it is kept differently."""
+    packer = Packer()
+    packed = [packer.pack(record) for record in world.cluster.observer.cycles]
     world.cluster.observer.cycles.clear()
-    return found
+    packer.close_block()
+    found = [unpack(each) for each in packed]
+    for record in found:
+        if record.score is not None:
+            record.score.offsets = None
+    return plain(found)  # type: ignore[no-any-return]  # a list becomes a list
 
 
 @pytest.mark.parametrize("few", [0, 6], ids=["rows at once", "rows one by one"])

@@ -81,6 +81,7 @@ class _Score(msgspec.Struct, array_like=True):
     plugins: tuple[str, ...]
     weights: tuple[int, ...]
     complete: bool
+    offsets: tuple[int, ...] | None = None
 
 
 class _Preemption(msgspec.Struct, array_like=True):
@@ -161,7 +162,8 @@ def encode_head(head: CycleRecord) -> bytes:
         kept["preemption"] = [getattr(record, field.name) for field in fields(PreemptionRecord)]
         kept["preemption"][1] = dict(record.not_candidates)
     kept["filter"] = None if head.filter is None else [head.filter.plugins, head.filter.nominated_first]
-    kept["score"] = None if head.score is None else [head.score.plugins, head.score.weights, head.score.complete]
+    score = head.score
+    kept["score"] = None if score is None else [score.plugins, score.weights, score.complete, score.offsets]
     return zstandard.ZstdCompressor(level=1).compress(_encode(kept))
 
 
@@ -181,7 +183,7 @@ def decode_head(data: bytes, pod: PodInfo, node_names: Sequence[str]) -> CycleRe
         nothing = None
         score = head.score
         record.score = ScoreRecord(
-            score.plugins, score.weights, nothing, nothing, nothing, nothing, complete=score.complete
+            score.plugins, score.weights, nothing, nothing, nothing, nothing, score.complete, score.offsets
         )
     return record
 

@@ -8,6 +8,8 @@ that passed. So each array becomes the first of these that it is:
     constant  one value everywhere
     numbers   a piece of its block's numbers of that name, in the smallest integer type that holds them all
 
+Scores that follow from the raw ones are not kept at all.
+
 Attempts that follow each other are alike, and a call costs more than the bytes it is for: so the arrays of some dozens
 of them wait as they are, and are then encoded and compressed together, as a block. Names of nodes and equal parts of
 records are shared between attempts. Reason ids are kept with their texts, because ids mean nothing elsewhere.
@@ -44,6 +46,8 @@ _INTEGER_TYPES: Final = tuple(
 )
 _FILTER_ARRAYS: Final = ("visited", "failed_plugin", "code", "reason", "second_pass", "full_code", "full_reason")
 _SCORE_ARRAYS: Final = ("rows", "raw", "final", "total")
+#: What is not kept of scores with offsets.
+_FROM_RAW: Final = ("score.final", "score.total")
 _NODE_ARRAYS: Final = ("passed_filters", "feasible")
 #: Arrays of rows of the table: they may be ranges, and equal to each other.
 _ROWS: Final = frozenset(("filter.visited", "passed_filters", "feasible", "score.rows"))
@@ -287,6 +291,7 @@ def unpack(packed: PackedCycle) -> CycleRecord:
     if record.score is not None:
         record.score = _copy_score(record.score)
         _with(record.score, arrays, "score.", _SCORE_ARRAYS)
+        _work_out(record.score)
     return record
 
 
@@ -298,6 +303,10 @@ def _take_arrays(record: CycleRecord) -> Arrays:
     _take(record, taken, _NODE_ARRAYS, _NODE_ARRAYS)
     if record.score is not None:
         _take(record.score, taken, _SCORE_ARRAYS, _SCORE_NAMES)
+        if record.score.offsets is not None:
+            taken["score.raw"] = taken["score.raw"].astype(np.int8)
+            for name in _FROM_RAW:
+                del taken[name]
     return taken
 
 
@@ -307,6 +316,15 @@ def _take(part: object, taken: Arrays, attributes: Sequence[str], names: Sequenc
         if values is not None:
             taken[name] = values
             setattr(part, attribute, None)
+
+
+def _work_out(score: ScoreRecord) -> None:
+    """Make what follows from the raw scores."""
+    if score.offsets is not None:
+        score.raw = score.raw.astype(np.int64)
+        weights, offsets = np.array((score.weights, score.offsets), np.int64)
+        score.final = score.raw * weights.reshape(-1, 1) + offsets.reshape(-1, 1)
+        score.total = score.final.sum(axis=0)
 
 
 _FILTER_NAMES: Final = tuple(f"filter.{name}" for name in _FILTER_ARRAYS)

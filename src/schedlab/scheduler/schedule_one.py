@@ -499,7 +499,14 @@ class Attempt:
     ) -> None:
         assert self.record is not None
         self.record.score = ScoreRecord(
-            scores.plugins, scores.weights, recorded(rows, len(self.table)), scores.raw, scores.final, total, complete
+            scores.plugins,
+            scores.weights,
+            recorded(rows, len(self.table)),
+            scores.raw,
+            scores.final,
+            total,
+            complete,
+            scores.offsets if total is scores.total else None,
         )
 
     def _record_calls(self, requests: Requests, answers: Answers) -> None:

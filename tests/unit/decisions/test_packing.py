@@ -35,6 +35,18 @@ def test_unpacking_gives_the_record_back(record: CycleRecord) -> None:
     assert _plain(unpack(packed)) == before, "a second time"
 
 
+def test_scores_that_follow_from_the_raw_ones_are_not_kept() -> None:
+    """They are worked out when they are read; all is as it was."""
+    record = records.scheduled()
+    assert record.score is not None
+    record.score.offsets = (300, 0)
+    before = _plain(record)
+    packed = _pack(record)
+
+    assert _plain(unpack(packed)) == before
+    assert not {"score.final", "score.total"} & set(_blob(packed).attempts[0])
+
+
 def _pack(record: CycleRecord) -> PackedCycle:
     """The record in a block of its own, compressed."""
     packer = Packer()

@@ -181,6 +181,11 @@ class KeptScores:
         #: Places of plugins that normalise, and what they make of 0.
         self._normal = [place for place, plugin in enumerate(self.plugins) if hasattr(plugin, "normalize_score")]
         self._zeros = [getattr(plugin, "normalized_zeros", 0) for plugin in self.plugins]
+        #: While it is even, final is raw x weight + offset.
+        self.offsets = tuple(
+            zero * factor if place in self._normal else 0
+            for place, (zero, factor) in enumerate(zip(self._zeros, self._factors, strict=True))
+        )
         self._known = all(hasattr(self.plugins[place], "normalized_zeros") for place in self._normal)
         self._uneven = np.zeros(size, np.bool_)
         #: Whether final and total hold for every row that is up to date.

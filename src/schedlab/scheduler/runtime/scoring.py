@@ -28,13 +28,17 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Scores:
-    """plugins: S names; raw, final: int64[S, F] (final = normalised x weight); total: int64[F]."""
+    """plugins: S names; raw, final: int64[S, F] (final = normalised x weight); total: int64[F].
+
+    offsets: see framework.record.ScoreRecord.
+    """
 
     plugins: tuple[str, ...]
     weights: tuple[int, ...]
     raw: NDArray[np.int64]
     final: NDArray[np.int64]
     total: NDArray[np.int64]
+    offsets: tuple[int, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -105,9 +109,8 @@ def run_score(
         found = kept.refresh_scores(active, weights, state, pod, table, rows)
         if found is not None:
             if found.is_even and names == tuple(found.places):
-                return Scores(
-                    names, factors, found.raw.take(rows, 1), found.final.take(rows, 1), found.total.take(rows)
-                )
+                raw, final = found.raw.take(rows, 1), found.final.take(rows, 1)
+                return Scores(names, factors, raw, final, found.total.take(rows), found.offsets)
             known = found.places
     raw = np.zeros((len(active), len(rows)), np.int64)
     for index, plugin in enumerate(active):
