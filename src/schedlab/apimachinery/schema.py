@@ -341,6 +341,7 @@ def schema_properties() -> Struct:
     return found
 
 
+@functools.cache
 def schema_for(group: str, version: str, kind: str) -> Struct:
     """Return the type of a built-in object; raises KeyError when there is none."""
     found = builtin().find(GroupVersionKind(group, version, kind))

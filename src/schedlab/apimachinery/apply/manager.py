@@ -14,6 +14,7 @@ Differs: objects are wire forms, so defaulting is left to the caller, before an 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -60,6 +61,7 @@ _UNMANAGED: Final = fieldset.of_paths(
 )
 
 
+@lru_cache(maxsize=1024)
 def default_manager(manager: str, user_agent: str) -> str:
     """Name the manager of a request: the one it gives, else the start of its user agent."""
     if manager:

@@ -72,6 +72,9 @@ class LabelBuckets(Generic[T]):
         if not labels:
             del self._rest[item]
 
+    def __bool__(self) -> bool:
+        return bool(self._by_label or self._rest)
+
     def candidates(self, labels: Mapping[str, str]) -> Iterator[T]:
         """Yield every item whose selector matches, each once, among others that may not."""
         for label in labels.items():

@@ -24,7 +24,7 @@ from schedlab.scheduler.framework.pod_index import PodIndex
 from schedlab.scheduler.framework.status import SKIP, NodeStatuses, Status, error, unresolvable, unschedulable
 from schedlab.scheduler.framework.types import AffinityTerm, PodInfo
 from schedlab.scheduler.plugins.inter_pod_affinity import explaining, filtering, scoring
-from schedlab.scheduler.plugins.inter_pod_affinity.terms import TermIndex, matches_all
+from schedlab.scheduler.plugins.inter_pod_affinity.terms import TermIndex, TermKind, matches_all
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,6 +42,8 @@ _FILTER_STATE: Final = f"PreFilter{NAME}"
 _SCORE_STATE: Final = f"PreScore{NAME}"
 _NO_FILTER_STATE: Final = error(f'error reading "{_FILTER_STATE}" from cycleState: not found')
 _NO_SCORE_STATE: Final = error(f'failed to read "{_SCORE_STATE}" from cycleState: not found')
+#: Kinds of terms of pods on nodes that scores can depend on.
+_SCORED: Final = (TermKind.REQUIRED, TermKind.PREFERRED, TermKind.PREFERRED_ANTI)
 _NOT_SIGNABLE: Final = unschedulable("pods with InterPodAffinity are not signable")
 
 
@@ -117,6 +119,12 @@ class InterPodAffinity:
     ) -> tuple[PreFilterResult | None, Status | None]:
         """Count what terms speak of; where none does and the pod has none there is nothing to filter."""
         try:
+            if not (
+                pod.required_affinity_terms
+                or pod.required_anti_affinity_terms
+                or TermIndex.of(table).has(TermKind.REQUIRED_ANTI)
+            ):
+                return None, SKIP
             own = filtering.make_state(table, pod, self._namespaces)
         except SelectorError as cause:
             return None, unresolvable(f"parsing pod: {cause}")
@@ -156,7 +164,7 @@ class InterPodAffinity:
     def pre_score(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]) -> Status | None:
         """Weigh what terms speak of; where none does there is nothing to score."""
         has_preferences = bool(pod.preferred_affinity_terms or pod.preferred_anti_affinity_terms)
-        if self._ignores_preferred_terms_of_others and not has_preferences:
+        if not has_preferences and (self._ignores_preferred_terms_of_others or not TermIndex.of(table).has(*_SCORED)):
             return SKIP
         own = scoring.make_state(table, pod, self._namespaces, self._hard_affinity_weight)
         if not own.domains:

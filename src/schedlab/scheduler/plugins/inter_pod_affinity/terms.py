@@ -77,6 +77,10 @@ class TermIndex(PodGroups[_Group]):
         """Return the index of a table."""
         return table.column(_KEY, lambda: TermsAtRest(table) if table.is_at_rest else cls(table))
 
+    def has(self, *kinds: TermKind) -> bool:
+        """Whether a pod on a node has a term of one of the kinds."""
+        return any(map(self._by_kind.__getitem__, kinds))
+
     def matching(
         self, kind: TermKind, pod: PodInfo, namespace_labels: Mapping[str, str] | None
     ) -> Iterator[PlacedTerm]:
