@@ -237,6 +237,7 @@ class Attempt:
         if self._evaluation is None:
             self._evaluation = framework.evaluation(self.state, self.pod)
         filters = framework.filter_run(self.state, self.pod, kept=self._evaluation)
+        filters.is_full = scheduler.full and self.record is not None
         search = filters.search(wanted, start) if rows is None else filters.search_rows(rows, wanted, start)
         self._note(search, filters.names, diagnosis, single=single)
         if self.record is not None:

@@ -165,6 +165,10 @@ class FilterRun:
         self._nominator = nominator
         self._tap = tap
         self._kept = kept
+        #: Whether `every_verdict` will be asked for: then array forms are asked once about all nodes.
+        self.is_full = False
+        # What array forms have said of all nodes, by the place of the plugin.
+        self._said: dict[int, NodeStatuses] = {}
         #: Called after every search with the names of the plugins and what was found.
         self.on_search: Callable[[Sequence[str], Search], None] | None = None
 
@@ -281,7 +285,7 @@ class FilterRun:
                 untouched &= not self._scalar(index, plugin, rows.start, verdicts)
                 continue
             try:
-                found = _verdicts(array_form(self._state, self._pod, self._table, rows), len(code))
+                found = self._ask(index, array_form, rows)
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything; it fails the pod, not the scheduler
                 self._fail_open(verdicts, index, failure_of(error))
                 return verdicts
@@ -289,6 +293,18 @@ class FilterRun:
             if not untouched and code.all():
                 break
         return verdicts
+
+    def _ask(self, index: int, array_form: Callable[..., object], rows: slice) -> NodeStatuses:
+        if self.is_full and index not in self._said:
+            size = len(self._table)
+            try:
+                self._said[index] = _verdicts(array_form(self._state, self._pod, self._table, slice(0, size)), size)
+            except Exception:  # noqa: BLE001 - a plugin may raise anything; it may do so for nodes that nobody visits
+                self.is_full = False
+        said = self._said.get(index)
+        if said is not None:
+            return NodeStatuses(said.code[rows], said.reason[rows])
+        return _verdicts(array_form(self._state, self._pod, self._table, rows), rows.stop - rows.start)
 
     def evaluate_each(self, rows: NDArray[np.int64]) -> Verdicts:
         """Return the verdicts on some rows by the scalar forms."""
@@ -308,10 +324,12 @@ class FilterRun:
         if kept is not None and self.names == tuple(kept.filter_places):
             return kept.every_verdict()
         known = None if kept is None else kept.every_verdict()
-        others: dict[int, Verdicts] = {}
+        others: dict[int, Verdicts | NodeStatuses] = {}
         everything: FilterRun | None = None
         for index, name in enumerate(self.names):
-            if kept is None or name not in kept.filter_places:
+            if index in self._said:
+                others[index] = self._said[index]
+            elif kept is None or name not in kept.filter_places:
                 everything = everything or self._for_dry_run()
                 others[index] = everything.only(self.plugins[index]).evaluate(whole)
         if known is not None and not any(known[0].strides) and not any(each.code.any() for each in others.values()):
