@@ -22,6 +22,7 @@ from schedlab.remote.transport import Request, Transport
 
 NODES: Final = 5_000
 PODS: Final = 100_000
+TEMPLATES: Final = 5_000
 SYNC_NODES: Final = 1_000
 CHANGES_PER_S: Final = 200
 MINIMIZED_NODES: Final = 1_000
@@ -32,7 +33,7 @@ _MERGE: Final = "application/merge-patch+json"
 
 
 async def import_(scale: int = 1) -> Figures:
-    """5,000 nodes and 100,000 pods that run on them are imported by `schedlab import`."""
+    """5,000 nodes and 100,000 pods of 5,000 templates that run on them are imported by `schedlab import`."""
     nodes, pods = NODES // scale, PODS // scale
     with running("up", "--no-scheduler") as there:
         await _fill(there, nodes, pods)
@@ -50,6 +51,7 @@ async def import_(scale: int = 1) -> Figures:
                 **figures,
                 "sourceCpuSeconds": round(there.cpu_s() - source_s, 1),
                 "untilQuiet": watch.figures(),
+                "memoryMiB": here.memory_bytes() >> 20,
                 "peakMemoryMiB": here.peak_memory_bytes() >> 20,
             }
 
@@ -111,8 +113,9 @@ async def _fill(server: Server, nodes: int, pods: int) -> None:
 
 
 def _placed(nodes: int, pods: int) -> Iterator[Figures]:
-    """Yield pods that differ, each with its node; they ask for little, so that all have room."""
-    for number, pod in enumerate(objects.distinct_pods("pod", pods)):
+    """Yield pods of many templates, each with its node; they ask for little, so that all have room."""
+    for number in range(pods):
+        pod = objects.distinct_pod(f"pod-{number}", number % TEMPLATES)
         amounts = {"cpu": f"{1 + number % 100}m", "memory": f"{1 + number % 500}Mi"}
         pod["spec"]["containers"][0]["resources"]["requests"] = amounts
         pod["spec"]["nodeName"] = f"node-{number % nodes}"

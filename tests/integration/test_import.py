@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -14,6 +15,7 @@ from schedlab.mirror.importer import Importer, ImportOptions, Report
 from schedlab.mirror.source import Source
 from schedlab.remote.kubeconfig import Access
 from schedlab.remote.transport import Transport
+from tests.support.api_server import TOKEN
 from tests.support.clusters import Lab
 from tests.support.live_server import Misbehaviour, Server
 
@@ -358,7 +360,38 @@ def _cut_off() -> Misbehaviour:
     return misbehave
 
 
-@pytest.mark.parametrize("misbehave", [_too_many, _expired_page, _malformed, _cut_off])
+def _slow() -> Misbehaviour:
+    """Answer in small pieces, with pauses."""
+
+    async def misbehave(scope: Any, send: Any) -> bool:
+        if scope["path"] != "/api/v1/pods":
+            return False
+        pod = {**_pod("good"), "metadata": {"name": "good", "namespace": "default", "uid": "u"}}
+        body = orjson.dumps({"kind": "PodList", "metadata": {}, "items": [pod]})
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for at in range(0, len(body), 50):
+            await asyncio.sleep(0.05)
+            await send({"type": "http.response.body", "body": body[at : at + 50], "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+        return True
+
+    return misbehave
+
+
+def _broken() -> Misbehaviour:
+    """Answer the first request for pods with something that is no JSON, and the next one with an error of its own."""
+    seen: list[str] = []
+
+    async def misbehave(scope: Any, send: Any) -> bool:
+        if scope["path"] != "/api/v1/pods" or len(seen) == 2:
+            return False
+        seen.append("broken")
+        return await _answer(send, (200, 500)[len(seen) - 1], b"<html>")
+
+    return misbehave
+
+
+@pytest.mark.parametrize("misbehave", [_too_many, _expired_page, _malformed, _cut_off, _slow, _broken])
 def test_a_source_that_misbehaves_costs_nothing_but_what_it_spoils(misbehave: Callable[[], Misbehaviour]) -> None:
     async def story(server: Server, lab: Lab) -> None:
         for number in range(300):
@@ -374,5 +407,71 @@ def test_a_source_that_misbehaves_costs_nothing_but_what_it_spoils(misbehave: Ca
         if misbehave is _malformed:
             assert report.left_out == {"pods: refused": 5}
             assert "quantities must match" in report.problems[-1]
+
+    _run(story)
+
+
+def test_a_token_that_was_renewed_is_read_again(tmp_path: Path) -> None:
+    """The source takes the old token for a while and only the new one from then on."""
+    file = tmp_path / "token"
+    file.write_text("old")
+    asked: list[bytes] = []
+
+    async def misbehave(scope: Any, send: Any) -> bool:
+        token = dict(scope["headers"])[b"authorization"]
+        if token == b"Bearer old":
+            file.write_text(TOKEN)
+            return await _answer(send, 401, b"Unauthorized")
+        asked.append(token)
+        return False
+
+    async def story(server: Server, lab: Lab) -> None:
+        _create(server, "nodes", _node("n"))
+        server.misbehaviour = misbehave
+        report = await _import(server, lab, Access(server.access.server, token_file=file))
+
+        assert lab.names("nodes") == ["n"]
+        assert report.lacking == {}
+        assert set(asked) == {f"Bearer {TOKEN}".encode()}
+
+    _run(story)
+
+
+def test_a_token_that_runs_out_costs_the_kinds_that_were_not_listed_yet() -> None:
+    seen: list[str] = []
+
+    async def misbehave(scope: Any, send: Any) -> bool:
+        if scope["path"] == "/api/v1/nodes":
+            seen.append("nodes")
+        return bool(seen) and len(seen) > 1 and await _answer(send, 401, b"Unauthorized")
+
+    async def story(server: Server, lab: Lab) -> None:
+        for number in range(300):
+            _create(server, "nodes", _node(f"n-{number}"))
+        _create(server, "namespaces", {"metadata": {"name": "shop"}})
+        server.misbehaviour = misbehave
+        report = await _import(server, lab)
+
+        assert "shop" in lab.names("namespaces")
+        assert len(lab.names("nodes")) == 250
+        assert "provide credentials" in report.lacking["nodes"]
+        assert "(affects: everything)" in report.lacking["pods"]
+
+    _run(story)
+
+
+def test_a_source_is_asked_no_more_than_so_often() -> None:
+    asked: list[float] = []
+
+    async def misbehave(_scope: Any, send: Any) -> bool:
+        asked.append(asyncio.get_running_loop().time())
+        return await _answer(send, 200, b'{"metadata":{"continue":"more"},"items":[]}' if len(asked) < 60 else b"{}")
+
+    async def story(server: Server, lab: Lab) -> None:
+        server.misbehaviour = misbehave
+        await _import(server, lab)
+
+        # A burst of 20, then 20 a second.
+        assert asked[59] - asked[0] >= 1.9
 
     _run(story)

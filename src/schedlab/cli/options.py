@@ -117,6 +117,14 @@ ShadowsOption: TypeAlias = Annotated[
     ),
 ]
 
+StrictOption: TypeAlias = Annotated[
+    bool,
+    Parameter(
+        negative="",
+        help="Keep quirks of kube-scheduler-simulator: repeated failures in one history entry, weights of the first "
+        "profile, results as annotations only, replays that take no time, streams that end with one failed watch.",
+    ),
+]
 StaticPodsOption: TypeAlias = Annotated[
     Path | None,
     Parameter(help="Folder of manifests, as /etc/kubernetes/manifests: the node control-plane runs their pods."),

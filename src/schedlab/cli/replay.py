@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, resolve
 from schedlab.cli.options import refuse_negative
+from schedlab.cluster.home import Home
 from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.recording import read_record
 
@@ -23,7 +24,8 @@ def replay(
     path: Path | None = None,
     *,
     action: Annotated[
-        Literal["start", "status", "pause", "resume", "stop"], Parameter(help="What to do with the replay.")
+        Literal["start", "status", "pause", "resume", "seek", "stop"],
+        Parameter(help="What to do with the replay; seek goes to --from."),
     ] = "start",
     speed: Annotated[
         float, Parameter(help="1 is as fast as it was recorded, 10 ten times as fast, 0 as fast as it goes.")
@@ -34,6 +36,12 @@ def replay(
     ] = (),
     namespace: Annotated[
         tuple[str, ...], Parameter(name=["--namespace", "-n"], negative="", help="Play only these namespaces.")
+    ] = (),
+    edit: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative="", help='Change what is played: KIND=MERGE-PATCH, as pods={"spec":{"schedulerName":"mine"}}.'
+        ),
     ] = (),
     output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"], help="Form of the answer.")] = "text",
     name: NameOption = None,
@@ -48,20 +56,14 @@ def replay(
     home = resolve(name, None)[0]
     refuse_negative(int(speed), "--speed", "is no speed")
     if action == "start":
-        if path is None:
-            raise SchedlabError("no file is named", location="replay", hint="schedlab replay record.jsonl")
-        # Mistakes are told here, before the simulator is asked.
-        read_record(path)
         asked = {
-            "file": str(path.absolute()),
             "speed": speed,
             "from": seek,
             "resources": list(resource),
             "namespaces": list(namespace),
+            "edits": dict(map(_edit, edit)),
         }
-        for warning in simulator_api.ask(home, "POST", _PATH, asked)["warnings"]:
-            print(f"warning: {warning}", file=sys.stderr)
-        print("playing; `schedlab replay --action status` tells how far it is")
+        _start(home, path, asked)
         return 0
     if action == "stop":
         simulator_api.ask(home, "DELETE", _PATH)
@@ -69,10 +71,33 @@ def replay(
         return 0
     if action == "status":
         status = simulator_api.ask(home, "GET", _PATH)
+    elif action == "seek":
+        status = simulator_api.ask(home, "PATCH", _PATH, {"position": seek})
     else:
         status = simulator_api.ask(home, "PATCH", _PATH, {"paused": action == "pause"})
     print(json.dumps(status, indent=2) if output == "json" else "\n".join(status_lines(status)))
     return 0
+
+
+def _start(home: Home, path: Path | None, asked: Mapping[str, Any]) -> None:
+    if path is None:
+        raise SchedlabError("no file is named", location="replay", hint="schedlab replay record.jsonl")
+    # Mistakes are told here, before the simulator is asked.
+    read_record(path)
+    answer = simulator_api.ask(home, "POST", _PATH, {"file": str(path.absolute()), **asked})
+    for warning in answer["warnings"]:
+        print(f"warning: {warning}", file=sys.stderr)
+    print("playing; `schedlab replay --action status` tells how far it is")
+
+
+def _edit(text: str) -> tuple[str, Any]:
+    kind, _, patch = text.partition("=")
+    try:
+        return kind, json.loads(patch)
+    except json.JSONDecodeError as error:
+        raise SchedlabError(
+            f"{patch!r} is not JSON: {error}", location=f"--edit {kind}", hint="write a merge patch of the objects"
+        ) from error
 
 
 def status_lines(status: Mapping[str, Any]) -> list[str]:

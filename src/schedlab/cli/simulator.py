@@ -11,7 +11,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from schedlab.cli.import_cluster import report_lines
-from schedlab.cli.options import APIServerOptions
+from schedlab.cli.options import APIServerOptions, StrictOption
 from schedlab.cli.up import Beside, Ports, run_cluster
 from schedlab.cluster.cluster import ClusterSettings
 from schedlab.cluster.home import Home
@@ -34,6 +34,7 @@ def simulator(
         bool,
         Parameter(negative="", help="Plain HTTP without credentials, as upstream's web client needs it."),
     ] = False,
+    strict_upstream: StrictOption = False,
     name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
 ) -> int:
     """Start a simulated cluster as kube-scheduler-simulator's configuration says, and import, follow or replay what it
@@ -44,6 +45,7 @@ def simulator(
     settings = ClusterSettings(
         scheduler_config=read_configuration(Path(file), "kubeSchedulerConfigPath") if file else None,
         scheduler_config_location=file,
+        strict_upstream=strict_upstream,
     )
     run_cluster(
         settings,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import secrets
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, Literal
 
 import orjson
 import yaml
@@ -47,6 +48,12 @@ def save(
         bool, Parameter(help="Replace names by pseudonyms and leave out what is nobody's business.")
     ] = False,
     key: Annotated[str, Parameter(help="With --anonymize: the same key gives the same pseudonyms.")] = "",
+    keep: Annotated[
+        tuple[Literal["args", "command", "env"], ...],
+        Parameter(
+            negative="", help="With --anonymize: what stays in containers, as it is. May be given several times."
+        ),
+    ] = (),
     name: NameOption = None,
 ) -> int:
     """Save pods, nodes, volumes, claims, classes, namespaces and the scheduler's configuration, as
@@ -62,12 +69,10 @@ def save(
     home, _ = resolve(name, None)
     document = simulator_api.ask(home, "GET", "/api/v1/export")
     if anonymize:
-        anonymizer = Anonymizer(key.encode() or secrets.token_bytes(32))
+        anonymizer = Anonymizer(key.encode() or secrets.token_bytes(32), keep)
         for kind in KINDS:
             document[kind.snapshot] = [anonymizer.anonymous(obj) for obj in document[kind.snapshot]]
-        replaced, dropped = sum(anonymizer.replaced.values()), sum(anonymizer.dropped.values())
-        fields = ", ".join(sorted(anonymizer.dropped))
-        print(f"{replaced} texts are pseudonyms now, {dropped} values were left out: {fields}", file=sys.stderr)
+        _tell(document, anonymizer)
     text = orjson.dumps(document).decode() if file.suffix == ".json" else yaml.safe_dump(document, sort_keys=False)
     write_file(file, [text], private=True)
     print(f"{sum(len(document[kind.snapshot]) for kind in KINDS)} objects saved to {file}")
@@ -109,6 +114,18 @@ def reset(*, name: NameOption = None) -> int:
     simulator_api.ask(resolve(name, None)[0], "PUT", "/api/v1/reset", {})
     print("the cluster is as it was at the start")
     return 0
+
+
+def _tell(document: Mapping[str, Any], anonymizer: Anonymizer) -> None:
+    """Report what leaves: objects by kind, texts that are pseudonyms now and values that were left out, by field."""
+    counts = {kind.snapshot: len(document[kind.snapshot]) for kind in KINDS}
+    for what, numbers in (
+        ("what leaves", counts),
+        ("pseudonyms", anonymizer.replaced),
+        ("left out", anonymizer.dropped),
+    ):
+        told = ", ".join(f"{number} {name}" for name, number in sorted(numbers.items()) if number)
+        print(f"{what}: {told or 'nothing'}", file=sys.stderr)
 
 
 def _save_complete(file: Path, name: str | None, *, anonymize: bool) -> int:

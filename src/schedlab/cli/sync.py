@@ -67,5 +67,9 @@ def status_lines(status: Mapping[str, Any], *, compare: bool) -> list[str]:
             f"placed as there: {share}; only there {agreement['onlyThere']}, only here {agreement['onlyHere']}"
         )
     if compare:
-        lines += [f"  {pod['pod']}: there {pod['there']}, here {pod['here']}" for pod in agreement["differentPods"]]
+        lines += [f"{count:6}  {why}" for why, count in agreement["reasons"].items()]
+        lines += [
+            f"  {pod['pod']}: there {pod['there']}, here {pod['here']}: {pod['why']}"
+            for pod in agreement["differentPods"]
+        ]
     return lines

@@ -28,6 +28,7 @@ from schedlab.cli.options import (
     StagesOption,
     StaticPodsOption,
     StorageOptions,
+    StrictOption,
     bound_socket,
     optional_socket,
     read_folder,
@@ -69,6 +70,7 @@ def up(
     scheduler: Annotated[
         bool, Parameter(help="Schedule pods; with --no-scheduler only schedulers of other processes do.")
     ] = True,
+    strict_upstream: StrictOption = False,
     storage: StorageOptions = NO_STORAGE,
     event_ttl: Annotated[str, Parameter(help="How long events are kept; 0 is for ever.")] = "1h",
     compaction_interval: Annotated[
@@ -91,6 +93,7 @@ def up(
         feature_gates=FeatureGates.parse(feature_gates, location="--feature-gates"),
         annotations=annotations,
         full=full,
+        strict_upstream=strict_upstream,
         nodes=nodes,
         schedules=scheduler,
         counts=bool(secure_port),
@@ -182,6 +185,7 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, servin
             mirroring=mirroring,
             trace=cluster.trace,
             shadows=shadows,
+            strict=settings.strict_upstream,
         )
         await served.serve(SimulatorApp(simulator, kubernetes=served.server), sockets.simulator)
         addresses = {

@@ -45,6 +45,7 @@ from schedlab.decisions.observers import Observers
 from schedlab.decisions.projector import AnnotationProjector
 from schedlab.decisions.schedulers import OWN, KnownScheduler, Outsiders
 from schedlab.decisions.spans import SpanLog, as_json
+from schedlab.decisions.strict_upstream import StrictProjection
 from schedlab.kernel.clock import SECOND_NS, Clock
 from schedlab.kernel.randomness import RandomSource
 from schedlab.kubelet.heartbeats import Heartbeats
@@ -81,6 +82,7 @@ class ClusterSettings(APISettings):
     kubelets: whether nodes register and pods get to run. image_bandwidth: how many
     bytes of images each node pulls per second; 0 is at once. service_time: how long its own scheduler takes, on a
     virtual clock.
+    strict_upstream: results are shown with kube-scheduler-simulator's quirks.
     decisions_bytes, decisions_age_s: how much of the decision log
     memory (and its file) may hold, and how old it may get; 0 seconds is for ever.
     """
@@ -99,6 +101,7 @@ class ClusterSettings(APISettings):
     controllers: tuple[str, ...] = ("*",)
     kubelets: bool = True
     image_bandwidth: int = 0
+    strict_upstream: bool = False
     service_time: ServiceTime = NO_TIME
     decisions_bytes: int = DEFAULT_BYTES_MAX
     decisions_age_s: int = 0
@@ -332,12 +335,17 @@ class Cluster(API):
             wake = self._wake
             self.informers.on_change(resource, lambda _: wake())
 
+    def _projection(self) -> Projection:
+        if not self.settings.strict_upstream:
+            return Projection(self.settings.annotations)
+        return StrictProjection("full", weights=lambda: next(iter(self.scheduler.profiles.values())).weights)
+
     def _add_parts(self, random: RandomSource, root_ca: str) -> None:
         pods = self.informers.lister("pods")
         projector = AnnotationProjector(
             self.log,
             pods,
-            Projection(self.settings.annotations),
+            self._projection(),
             touch=lambda namespace, name: self.registry.touch("pods", name, namespace),
         )
         self.registry.overlay("pods", Overlay(projector.shown, projector.settle))

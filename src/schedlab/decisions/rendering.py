@@ -7,6 +7,7 @@ Differs: the text is put together from the arrays of a record; nodes with the sa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final, Literal
 
@@ -59,14 +60,18 @@ def _verdicts(record: FilterRecord, passed: int, reasons: tuple[str, ...]) -> st
     return go_json(verdicts)
 
 
-def score_result(cycle: CycleRecord, which: Literal["raw", "final"]) -> str:
-    """Return node -> plugin -> score as text."""
+def score_result(cycle: CycleRecord, which: Literal["raw", "final"], weights: Mapping[str, int] | None = None) -> str:
+    """Return node -> plugin -> score as text, with other `weights` than those of the cycle if they are given."""
     record = cycle.score
     if record is None:
         return "{}"
     order = sorted(range(len(record.plugins)), key=record.plugins.__getitem__)
     form = "{" + ",".join(f'{_quoted(record.plugins[i]).replace("%", "%%")}:"%d"' for i in order) + "}"
-    scores = getattr(record, which)[order].T.tolist()
+    scores = getattr(record, which)
+    if weights is not None:
+        own = np.array(record.weights)[:, None]
+        scores = scores // own * np.array([weights.get(plugin, 0) for plugin in record.plugins])[:, None]
+    scores = scores[order].T.tolist()
     names = cycle.node_names
     rows = record.rows.tolist()
     return _joined({names[row]: form % tuple(mine) for row, mine in zip(rows, scores, strict=True)})

@@ -144,10 +144,10 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Anonymizer:
-    """Pseudonyms under one key. `replaced` and `dropped` count what was done, by field."""
+    """Pseudonyms under one key; fields of `kept` stay as they are. `replaced` and `dropped` count what was done, by field."""
 
-    def __init__(self, key: bytes) -> None:
-        self._key = key
+    def __init__(self, key: bytes, kept: Sequence[str] = ()) -> None:
+        self._key, self._kept = key, kept
         self.replaced: Counter[str] = Counter()
         self.dropped: Counter[str] = Counter()
 
@@ -170,13 +170,15 @@ class Anonymizer:
         return key if _KUBERNETES.search(prefix) else self.name(key)
 
     def _drops(self, key: str, value: object) -> bool:
-        if key not in _DROPPED:
+        if key not in _DROPPED or key in self._kept:
             return False
         if value:
             self.dropped[key] += 1
         return True
 
     def _value(self, key: str, value: Any) -> Any:
+        if key in self._kept:
+            return value
         if key == "ownerReferences" and isinstance(value, list):
             # The kind of a custom resource is a name, too.
             value = [owner for owner in value if _is_known(owner)]

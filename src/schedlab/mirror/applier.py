@@ -18,6 +18,8 @@ from schedlab.mirror.kinds import PODS, VOLUMES
 from schedlab.mirror.snapshot import rebind
 from schedlab.registry import DeleteOptions, Registry, WriteOptions
 
+#: Returns another state of an object of a resource, which is not changed itself.
+Edit: TypeAlias = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 EventWord: TypeAlias = Literal["Add", "Update", "Delete"]
 
 _FOREIGN: Final = ("uid", "generation", "resourceVersion")
@@ -46,13 +48,25 @@ class Applied:
         }
 
 
-class Applier:
-    """Applies events to a registry. `wanted` says which objects count at all."""
+def unchanged(_resource: str, source: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Leave an object as it is."""
+    return source
 
-    def __init__(self, registry: Registry, wanted: Callable[[str, Mapping[str, Any]], bool] = lambda *_: True) -> None:
+
+class Applier:
+    """Applies events to a registry. `wanted` says which objects count at all, `edited` changes those of other events
+    than deletions.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        wanted: Callable[[str, Mapping[str, Any]], bool] = lambda *_: True,
+        edited: Edit = unchanged,
+    ) -> None:
         self.applied = Applied()
         self._registry = registry
-        self._wanted = wanted
+        self._wanted, self._edited = wanted, edited
 
     def apply(self, event: EventWord, resource: str, source: Mapping[str, Any]) -> bool:
         """Do what an event says; False when a bound volume has to wait for its claim."""
@@ -60,6 +74,8 @@ class Applier:
         if not self._wanted(resource, source):
             self.applied.skipped[f"{counted}: not asked for"] += 1
             return True
+        if event != "Delete":
+            source = self._edited(resource, source)
         try:
             if event == "Delete":
                 self._delete(resource, source["metadata"])

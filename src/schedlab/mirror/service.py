@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, Protocol
@@ -20,13 +21,14 @@ from schedlab.cluster.http_caller import post
 from schedlab.decisions.log import DecisionLog
 from schedlab.kernel.clock import Clock
 from schedlab.kernel.errors import SchedlabError
-from schedlab.mirror.applier import Applier
+from schedlab.mirror.applier import Applier, Edit, unchanged
+from schedlab.mirror.comparing import why_not
 from schedlab.mirror.complete_snapshot import Saving, read_complete
 from schedlab.mirror.complete_snapshot import load_steps as load_complete_steps
 from schedlab.mirror.importer import Importer, ImportOptions
 from schedlab.mirror.kept_state import KeptState
 from schedlab.mirror.manifests import load_objects
-from schedlab.mirror.recording import RecordedEvent, read_record
+from schedlab.mirror.recording import read_record
 from schedlab.mirror.replayer import Replayer
 from schedlab.mirror.snapshot import SCHEDULER_CONFIG, Loaded, check, export, load_steps
 from schedlab.mirror.source import Source
@@ -190,7 +192,7 @@ class Mirroring:
         """Begin to follow a cluster."""
         self._refuse_second("sync")
         self._client = RemoteClient(Transport(access, _USER_AGENT))
-        self._syncer = Syncer(self._client, self.registry, self._clock)
+        self._syncer = Syncer(self._client, self.registry, self._clock, partial(why_not, self._cluster.log))
         self._syncer.start()
 
     async def stop_sync(self) -> None:
@@ -216,19 +218,15 @@ class Mirroring:
         speed: float = 0,
         wanted: Callable[[str, Mapping[str, Any]], bool] = lambda *_: True,
         since: int = 0,
+        edited: Edit = unchanged,
     ) -> Sequence[str]:
         """Play a record, from an event on; returns warnings, raises SchedlabError for a file that is wrong anywhere."""
         self._refuse_second("replay")
         events, warnings = read_record(file)
-        self._replayer = self._new_replayer(events, speed, wanted)
+        self._replayer = Replayer(events, Applier(self.registry, wanted, edited), self._clock, speed=speed)
         self._replayer.seek(since)
         self._replayer.start()
         return warnings
-
-    def _new_replayer(
-        self, events: Sequence[RecordedEvent], speed: float, wanted: Callable[[str, Mapping[str, Any]], bool]
-    ) -> Replayer:
-        return Replayer(events, Applier(self.registry, wanted), self._clock, speed=speed)
 
     def replay_status(self) -> Mapping[str, Any]:
         """Tell how far the replay is."""

@@ -14,6 +14,8 @@ from functools import partial
 from typing import Final
 
 from schedlab.api.object import WatchEvent
+from schedlab.apimachinery.errors import StatusError
+from schedlab.client.protocol import Watch
 from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.kinds import SNAPSHOT_ORDER, MirroredKind
 from schedlab.registry import Registry
@@ -23,31 +25,44 @@ _END: Final = b""
 
 
 class ResourceStream:
-    """One client's stream. versions: by query key, the resourceVersion after which a kind goes on; else it is listed."""
+    """One client's stream. versions: by query key, the resourceVersion after which a kind goes on; else it is listed.
 
-    def __init__(self, registry: Registry, versions: Mapping[str, str]) -> None:
-        self._registry = registry
+    A kind whose version is too old is listed, too; when `strict`, that ends the whole stream, as upstream's.
+    """
+
+    def __init__(self, registry: Registry, versions: Mapping[str, str], *, strict: bool = False) -> None:
+        self._registry, self._strict = registry, strict
         self._since = {kind.resource: _version(kind, versions) for kind in SNAPSHOT_ORDER}
         self._lines: asyncio.Queue[bytes] = asyncio.Queue()
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """Yield the lines; ends when a version is too old, or when the client is too slow."""
-        registry = self._registry
+        """Yield the lines; ends when the client is too slow."""
         watches = []
         try:
             for kind in SNAPSHOT_ORDER:
-                since = self._since[kind.resource]
-                if since is None:
-                    found = registry.list(kind.resource)
-                    for obj in found.items:
-                        self._put(kind, WatchEvent("ADDED", obj))
-                    since = found.revision
-                watches.append(registry.watch(kind.resource, since, partial(self._put, kind)))
+                watch = self._begin(kind)
+                if watch is None:
+                    return
+                watches.append(watch)
             while line := await self._lines.get():
                 yield line
         finally:
             for watch in watches:
                 watch.stop()
+
+    def _begin(self, kind: MirroredKind) -> Watch | None:
+        registry, since = self._registry, self._since[kind.resource]
+        handler = partial(self._put, kind)
+        if since is not None:
+            try:
+                return registry.watch(kind.resource, since, handler)
+            except StatusError:
+                if self._strict:
+                    return None
+        found = registry.list(kind.resource)
+        for obj in found.items:
+            self._put(kind, WatchEvent("ADDED", obj))
+        return registry.watch(kind.resource, found.revision, handler)
 
     def _put(self, kind: MirroredKind, event: WatchEvent) -> None:
         if self._lines.qsize() > BACKLOG_MAX:

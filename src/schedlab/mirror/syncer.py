@@ -49,19 +49,22 @@ class Agreement:
     different: int = 0
     only_there: int = 0
     only_here: int = 0
-    #: (pod, node there, node here), the first of them.
-    pods: list[tuple[str, str, str]] = field(default_factory=list)
+    #: (pod, node there, node here, why not the one there), the first of them.
+    pods: list[tuple[str, str, str, str]] = field(default_factory=list)
+    #: Why our scheduler did not take the node there, by how often.
+    reasons: Counter[str] = field(default_factory=Counter)
 
     def as_json(self) -> dict[str, Any]:
         """Return the numbers as JSON has them; `share` is None while no pod is placed in both."""
         both = self.same + self.different
-        different = [{"pod": pod, "there": there, "here": here} for pod, there, here in self.pods]
+        different = [{"pod": pod, "there": there, "here": here, "why": why} for pod, there, here, why in self.pods]
         return {
             "same": self.same,
             "different": self.different,
             "onlyThere": self.only_there,
             "onlyHere": self.only_here,
             "share": self.same / both if both else None,
+            "reasons": dict(self.reasons.most_common()),
             "differentPods": different,
         }
 
@@ -69,8 +72,16 @@ class Agreement:
 class Syncer:
     """Follows one source."""
 
-    def __init__(self, client: FollowedClient, registry: Registry, clock: Clock) -> None:
+    def __init__(
+        self,
+        client: FollowedClient,
+        registry: Registry,
+        clock: Clock,
+        why_not: Callable[[str, str, str], str] = lambda *_: "",
+    ) -> None:
+        """`why_not` tells by namespace and name of a pod why our scheduler has not put it on a node."""
         self.state = "listing"
+        self._why_not = why_not
         self.lag_ns = 0
         self._client, self._registry, self._clock = client, registry, clock
         self._informers = Informers(client)
@@ -161,8 +172,11 @@ class Syncer:
                     found.same += 1
                     continue
                 found.different += 1
+                # Records are unpacked for this, so not for any number of pods.
                 if len(found.pods) < _DIFFERENT_MAX:
-                    found.pods.append((obj.key, there, here))
+                    why = self._why_not(obj.namespace, obj.name, there)
+                    found.reasons[why] += 1
+                    found.pods.append((obj.key, there, here, why))
             elif there:
                 found.only_there += 1
             elif here:

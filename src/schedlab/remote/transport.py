@@ -78,21 +78,22 @@ class Transport:
 
     async def send(self, request: Request) -> Any:
         """Return the decoded answer; raises StatusError, also for a server that cannot be reached."""
-        answer = await self._send(request)
+        answer, content = await self._send(request)
         if answer.status_code >= 400:
-            raise status_error(answer.status_code, answer.content, answer.headers, request.method)
+            raise status_error(answer.status_code, content, answer.headers, request.method)
         try:
-            return orjson.loads(answer.content) if answer.content else None
+            return orjson.loads(content) if content else None
         except orjson.JSONDecodeError as error:
             raise new_service_unavailable(
-                f"{self.access.server}{request.path} did not answer with JSON but with {answer.content[:_NOT_JSON]!r}"
+                f"{self.access.server}{request.path} did not answer with JSON but with {content[:_NOT_JSON]!r}"
             ) from error
 
-    async def _send(self, request: Request) -> httpx.Response:
+    async def _send(self, request: Request) -> tuple[httpx.Response, bytes]:
         delay_s = 0.05
         for attempt in range(RETRIES_MAX + 1):
             try:
-                answer = await self._client.send(self._built(request))
+                answer = await self._client.send(self._built(request), stream=True)
+                content = await self._content(answer)
             except (httpx.HTTPError, ssl.SSLError, OSError) as error:
                 if request.method != "GET" or attempt == 2:
                     raise unreachable(self.access, error) from error
@@ -101,9 +102,20 @@ class Transport:
                 continue
             wait_s = _retry_after_s(answer)
             if wait_s is None or attempt == RETRIES_MAX:
-                return answer
+                return answer, content
             await asyncio.sleep(wait_s)
         raise AssertionError("the last attempt returns")
+
+    async def _content(self, answer: httpx.Response) -> bytes:
+        # A response that keeps its content stays until the garbage collector comes, so it is not asked to.
+        parts: list[bytes] = []
+        size = 0
+        async for part in answer.aiter_bytes():
+            size += len(part)
+            if size > ANSWER_BYTES_MAX:
+                raise new_service_unavailable(f"{self.access.server} answers with more than {ANSWER_BYTES_MAX} bytes")
+            parts.append(part)
+        return b"".join(parts)
 
     def _built(self, request: Request) -> httpx.Request:
         headers = {"Content-Type": request.content_type} if request.body is not None else None

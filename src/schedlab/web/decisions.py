@@ -11,6 +11,7 @@ import orjson
 
 from schedlab.apimachinery.time import TimeError, parse_time
 from schedlab.decisions.explain import DETAILED, PodQuestion
+from schedlab.decisions.log import DecisionLog
 from schedlab.decisions.tables import TABLES, Query, Row, Search, rows_of_attempts
 from schedlab.kernel.steps import Steps
 from schedlab.web.routing import Answer, Refusal, Request, Route, Stream, json_answer
@@ -41,6 +42,12 @@ async def paced(steps: Steps[T]) -> T:
         await asyncio.sleep(0)
 
 
+def _log(simulator: Simulator) -> DecisionLog:
+    if simulator.strict:
+        raise Refusal(404, "with --strict-upstream results are on the pods only, as annotations")
+    return simulator.log
+
+
 async def decision(simulator: Simulator, request: Request) -> Answer:
     """Explain one attempt of a pod: the newest, or `?attempt=N`; of one that others have placed, what ours would do.
 
@@ -49,6 +56,7 @@ async def decision(simulator: Simulator, request: Request) -> Answer:
     form = request.word("as")
     if form not in ("", "html") or (form and simulator.document is None):
         raise Refusal(400, f"as: {form!r} cannot be had here; leave it out for JSON")
+    _log(simulator)
     question = PodQuestion(
         attempt=request.number("attempt"),
         nodes=tuple(request.query.get("node", ())),
@@ -78,7 +86,7 @@ async def decisions(simulator: Simulator, request: Request) -> Answer:
     limit = request.number("limit", _PAGE)
     if limit is None or not 1 <= limit <= _PAGE_MAX:
         raise Refusal(400, f"limit: give a number from 1 to {_PAGE_MAX}")
-    search = Search(simulator.log, _query(request), limit=limit, before=request.number("before"))
+    search = Search(_log(simulator), _query(request), limit=limit, before=request.number("before"))
     while search.step(_LOOKED_AT_AT_ONCE):  # noqa: ASYNC110 - others have their turn; nobody has to be waited for
         await asyncio.sleep(0)
     return json_answer({"items": search.rows, "next": search.before})
@@ -90,7 +98,7 @@ async def export(simulator: Simulator, request: Request) -> Stream:
     table = next((each for each in TABLES if each == name), None)
     if table is None:
         raise Refusal(404, f"there is no table {name!r}; tables are: {', '.join(TABLES)}")
-    return Stream(_lines(rows_of_attempts(simulator.log, table, _query(request))), "application/x-ndjson")
+    return Stream(_lines(rows_of_attempts(_log(simulator), table, _query(request))), "application/x-ndjson")
 
 
 async def _lines(found: Iterator[Iterator[Row]]) -> AsyncIterator[bytes]:

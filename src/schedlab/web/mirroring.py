@@ -26,6 +26,8 @@ from typing import Any, Final, cast, get_args
 import orjson
 
 from schedlab.apimachinery.errors import StatusError
+from schedlab.apimachinery.patch.merge_patch import merge
+from schedlab.apimachinery.resources import known_resources
 from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.importer import Controllers, ImportOptions
 from schedlab.mirror.service import Mirroring
@@ -90,7 +92,7 @@ async def get_stream(simulator: Simulator, request: Request) -> Stream:
     """Stream changes."""
     versions = {key: values[-1] for key, values in request.query.items()}
     mirroring = _mirroring(simulator)
-    return Stream(ResourceStream(mirroring.registry, versions).lines(), "application/json")
+    return Stream(ResourceStream(mirroring.registry, versions, strict=simulator.strict).lines(), "application/json")
 
 
 async def post_extender(simulator: Simulator, request: Request) -> Answer:
@@ -205,14 +207,24 @@ async def get_replay(simulator: Simulator, _request: Request) -> Answer:
 async def post_replay(simulator: Simulator, request: Request) -> Answer:
     """Play a record."""
     asked = await _object(request)
-    kinds, namespaces = _texts(asked, "resources"), _texts(asked, "namespaces")
+    kinds = tuple(_resource(word, "resources") for word in _texts(asked, "resources"))
+    namespaces = _texts(asked, "namespaces")
 
     def wanted(resource: str, obj: Mapping[str, Any]) -> bool:
         namespace = obj["metadata"].get("namespace")
         return (not kinds or resource in kinds) and (not namespaces or not namespace or namespace in namespaces)
 
+    edits = _edits(asked)
+
+    def edited(resource: str, obj: Mapping[str, Any]) -> Mapping[str, Any]:
+        return merge(obj, edits[resource]) if resource in edits else obj
+
     warnings = _mirroring(simulator).start_replay(
-        Path(_text(asked, "file")), speed=_number(asked, "speed"), wanted=wanted, since=int(_number(asked, "from"))
+        edited=edited,
+        file=Path(_text(asked, "file")),
+        speed=0 if simulator.strict else _number(asked, "speed"),
+        wanted=wanted,
+        since=int(_number(asked, "from")),
     )
     return json_answer({"warnings": list(warnings)}, 202)
 
@@ -238,6 +250,22 @@ async def delete_replay(simulator: Simulator, _request: Request) -> Answer:
     """End a replay."""
     _mirroring(simulator).stop_replay()
     return Answer(b"", status=202)
+
+
+def _edits(asked: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    """Return merge patches by the resource whose objects they change."""
+    given = asked.get("edits") or {}
+    if not isinstance(given, dict) or not all(isinstance(patch, dict) for patch in given.values()):
+        raise Refusal(400, "edits are no merge patches by kind")
+    return {_resource(word, "edits"): patch for word, patch in given.items()}
+
+
+def _resource(word: str, place: str) -> str:
+    """Return the full name of a kind that is named as kubectl does."""
+    found = known_resources().search(word)
+    if found is None:
+        raise Refusal(400, f"{place}: no kind {word!r} is known")
+    return found.full_name
 
 
 def _access(asked: Mapping[str, Any]) -> Access:

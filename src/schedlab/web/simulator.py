@@ -32,6 +32,7 @@ class Simulator:
     trace: tells the way of a pod, None when nothing is known of it.
     logins: checks who asks; None lets everybody in.
     document: writes an explanation as an HTML page that stands alone.
+    strict: results are on the pods only, streams end and replays take no time, as with kube-scheduler-simulator.
     ask: has a question about the whole cluster answered by a worker; None where there is only a scheduler.
     """
 
@@ -44,3 +45,4 @@ class Simulator:
     document: Callable[[Mapping[str, Any]], str] | None = None
     mirroring: Mirroring | None = None
     shadows: Sequence[Shadow] = ()
+    strict: bool = False

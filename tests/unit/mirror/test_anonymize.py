@@ -110,3 +110,14 @@ def test_the_same_key_gives_the_same_pseudonyms() -> None:
 @pytest.mark.parametrize("name", ["default", "kube-system", "system-node-critical"])
 def test_names_that_every_cluster_has_stay(name: str) -> None:
     assert Anonymizer(b"key").name(name) == name
+
+
+def test_what_is_asked_for_stays_as_it_is() -> None:
+    container = {"name": "c", "env": [{"name": "A", "value": "secret"}], "args": ["--password=x"]}
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [container]}}
+    anonymizer = Anonymizer(b"key", ("env",))
+    (kept,) = anonymizer.anonymous(pod)["spec"]["containers"]
+
+    assert kept["env"] == [{"name": "A", "value": "secret"}]
+    assert "args" not in kept
+    assert anonymizer.dropped == {"args": 1}

@@ -81,7 +81,7 @@ def test_agreement_counts_the_pods_that_both_have_placed() -> None:
 
     assert agreement.same == sum(there == here for there, here in both.values())
     assert agreement.different == sum(there != here for there, here in both.values())
-    assert {name for name, _, _ in agreement.pods} == {f"default/{n}" for n, (a, b) in both.items() if a != b}
+    assert {name for name, _, _, _ in agreement.pods} == {f"default/{n}" for n, (a, b) in both.items() if a != b}
     assert agreement.only_there == agreement.only_here == 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -14,59 +13,9 @@ from typing import Any
 import orjson
 import pytest
 
-from schedlab.mirror.service import Mirroring
 from schedlab.web.app import SimulatorApp
 from schedlab.web.simulator import Simulator
-from tests.support.clusters import Lab
-
-
-class Server:
-    """The REST API of a cluster, asked in process."""
-
-    def __init__(self, **settings: Any) -> None:
-        self.lab = Lab(**settings)
-        cluster = self.lab.cluster
-        self.mirroring = Mirroring(cluster.registry, cluster.clock, cluster)
-        self.app = SimulatorApp(Simulator(log=cluster.log, explainer=cluster.explainer, mirroring=self.mirroring))
-
-    def ask(
-        self, method: str, path: str, body: object = None, *, raw: bytes | None = None, lines: int = 0
-    ) -> tuple[int, Any, dict[str, str]]:
-        """Return status, decoded body and headers; of a stream the first `lines`."""
-        sent: list[Any] = []
-        content = raw if raw is not None else b"" if body is None else orjson.dumps(body)
-        plain, _, query = path.partition("?")
-        scope = {
-            "type": "http",
-            "method": method,
-            "path": plain,
-            "query_string": query.encode(),
-            "headers": [(b"host", b"localhost:1212")],
-        }
-        asyncio.run(self._run(scope, content, sent, lines))
-        answer = b"".join(message.get("body", b"") for message in sent[1:])
-        headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-        if lines:
-            return sent[0]["status"], [json.loads(line) for line in answer.splitlines()], headers
-        return sent[0]["status"], json.loads(answer) if answer else None, headers
-
-    async def _run(self, scope: Any, content: bytes, sent: list[Any], lines: int) -> None:
-        enough = asyncio.Event()
-        waiting = [{"type": "http.request", "body": content}]
-
-        async def receive() -> Any:
-            if waiting:
-                return waiting.pop()
-            await enough.wait()
-            return {"type": "http.disconnect"}
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-            if lines and sum(one.get("body", b"").count(b"\n") for one in sent) >= lines:
-                enough.set()
-
-        async with asyncio.timeout(20):
-            await self.app(scope, receive, send)
+from tests.support.simulator_api import Server
 
 
 def _config(**fields: Any) -> dict[str, Any]:
@@ -325,6 +274,30 @@ def test_a_record_is_played_paused_and_ended(tmp_path: Path) -> None:
     assert (status["state"], status["done"]) == ("ended", {"Add pods": 1})
     assert server.lab.names("pods") == ["b"]
     assert ended == 202
+    assert server.ask("GET", "/api/v1/replay")[1] == {"state": "stopped"}
+
+
+def test_what_is_played_is_chosen_and_changed_on_the_way(tmp_path: Path) -> None:
+    server = Server(nodes=1)
+    file = _record(tmp_path / "record.jsonl", ["a"])
+    edits = {"po": {"metadata": {"labels": {"team": "a"}}, "spec": {"schedulerName": "mine"}}}
+    server.ask("POST", "/api/v1/replay", {"file": str(file), "edits": edits, "resources": ["pod"]})
+    server.lab.run()
+    pod = server.lab.registry.get("pods", "a", "default")
+
+    assert pod.view.spec.scheduler_name == "mine"
+    assert pod.labels == {"team": "a"}
+    assert server.lab.nodes_of_pods() == {"a": ""}
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"edits": {"toasters": {}}}, {"edits": ["pods"]}, {"edits": {"pods": 5}}, {"resources": ["toasters"]}]
+)
+def test_kinds_and_changes_that_are_none_are_refused(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    server = Server()
+    file = _record(tmp_path / "record.jsonl", ["a"])
+
+    assert server.ask("POST", "/api/v1/replay", {"file": str(file), **wrong})[0] == 400
     assert server.ask("GET", "/api/v1/replay")[1] == {"state": "stopped"}
 
 
