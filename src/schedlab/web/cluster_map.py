@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import orjson
 
@@ -23,6 +23,8 @@ from schedlab.api.views.core import Node, Pod
 from schedlab.registry import Registry
 from schedlab.web.routing import Refusal, Request, Route, Stream
 from schedlab.web.simulator import Simulator
+
+ThingT = TypeVar("ThingT")
 
 #: Changes are gathered for so long before they are told.
 BATCH_S: Final = 0.1
@@ -54,7 +56,9 @@ class MapStream:
             while True:
                 await self._news.wait()
                 await asyncio.sleep(BATCH_S)
-                yield self._changes()
+                for line in self._changes():
+                    yield line
+                    await asyncio.sleep(0)
         finally:
             for watch in watches:
                 watch.stop()
@@ -63,22 +67,27 @@ class MapStream:
         self._changed[resource][event.object.key] = None if event.type == "DELETED" else event.object
         self._news.set()
 
-    def _changes(self) -> bytes:
+    def _changes(self) -> Iterator[bytes]:
         self._news.clear()
         nodes, pods = self._changed["nodes"], self._changed["pods"]
         self._changed = {"nodes": {}, "pods": {}}
-        return _line(
-            {name: None if node is None else _node(node.view) for name, node in nodes.items()},
-            {key: None if pod is None else _pod(pod.view) for key, pod in pods.items()},
-        )
+        for part in _parts(list(nodes.items())):
+            yield _line({name: None if node is None else _node(node.view) for name, node in part}, {})
+        for part in _parts(list(pods.items())):
+            yield _line({}, {key: None if pod is None else _pod(pod.view) for key, pod in part})
 
 
 def _all(nodes: Sequence[StoredObject], pods: Sequence[StoredObject]) -> Iterator[bytes]:
-    for start in range(0, len(nodes), _LINE):
-        yield _line({node.key: _node(node.view) for node in nodes[start : start + _LINE]}, {})
-    for start in range(0, len(pods), _LINE):
-        yield _line({}, {pod.key: _pod(pod.view) for pod in pods[start : start + _LINE]})
+    for some in _parts(nodes):
+        yield _line({node.key: _node(node.view) for node in some}, {})
+    for some in _parts(pods):
+        yield _line({}, {pod.key: _pod(pod.view) for pod in some})
     yield _line({}, {}, complete=True)
+
+
+def _parts(things: Sequence[ThingT]) -> Iterator[Sequence[ThingT]]:
+    for start in range(0, len(things), _LINE):
+        yield things[start : start + _LINE]
 
 
 def _line(nodes: dict[str, Any], pods: dict[str, Any], *, complete: bool = False) -> bytes:
