@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from schedlab.apimachinery.apply.manager import LAST_APPLIED
 from schedlab.apimachinery.body import check_version, decode_value
 from schedlab.apimachinery.errors import StatusError
+from schedlab.apimachinery.time import format_time
 from schedlab.kernel.clock import SECOND_NS, VirtualClock
 from schedlab.kernel.randomness import SeededRandom
 from schedlab.registry import Registry, User, WriteOptions, bootstrap
@@ -34,6 +35,7 @@ Act = Callable[["World", int], Any]
 
 _NAMES = ("with.dot-{}", "Upper-{}", "{}", "kube-api-access-{}", "")
 _ADDRESSES = ("10.1.2.{}", "300.1.1.{}", "fd00::{}", "010.0.0.{}", "")
+_RUN_TIME = "pod-complete.stage.kwok.x-k8s.io/delay"
 _FORMS = ("canonical", "lenient", "checked")
 _USERS = (User(), User("ann", ("dev",)), User("bob", extra={"scopes": ("a",)}))
 
@@ -137,12 +139,15 @@ def pods(draw: st.DrawFn) -> Burst:
     form, applied = draw(st.sampled_from(_FORMS)), draw(st.booleans())
     kind = draw(_mostly({}, {"kind": "Pod"}, {"kind": "Node", "apiVersion": "v1"}, {"apiVersion": "v2"}, {"odd": 1}))
     labels = draw(_mostly({}, {"app": "x"}, {"name": "web-1"}, {"bad key": "x"}))
+    lengths = draw(_two("{}m3.5s", "2026-01-01T00:00:0{}Z", "{} s", ""))
     user = draw(_mostly(*_USERS))
     namespace, manager = draw(_mostly("default", "kube-system", "gone")), draw(_mostly("m", ""))
 
     def act(world: World, number: int) -> Any:
         told = orjson.dumps({"metadata": {"name": names[number % 5 == 4].format(number)}, "x": [f"web-{number}"]})
         metadata: Object = {"labels": dict(labels), "annotations": {LAST_APPLIED: told.decode()} if applied else {}}
+        if length := lengths[number % 5 == 4]:
+            metadata["annotations"] = {**metadata["annotations"], _RUN_TIME: length.format(number)}
         name = names[number % 5 == 4]
         metadata |= {"name": name.format(number)} if name else {"generateName": "gen-"}
         if owner:
@@ -161,13 +166,20 @@ def reports(draw: st.DrawFn) -> Burst:
     kind, phase = draw(_mostly("merge", "strategic")), draw(_mostly("Running", "Failed"))
     second, text = draw(_mostly("", "fd00::1", "2001::1", "10.8.8.8")), draw(st.booleans())
     condition = {"type": draw(_mostly("Ready", "x/y", "b a d")), "status": "True"}
+    told = draw(_two("", "{now}", "2026-01-01T00:00:0{number}Z", "2026-01-31T00:00:00Z", "soon"))
+    started, passed = draw(_two("{now}", "", "2026-01-01T00:00:02Z")), draw(st.sampled_from((0, 1, 7)))
     bound, again, prefix = draw(_mostly(True, False)), draw(st.booleans()), draw(st.sampled_from("rstuv"))
     aliases = draw(_mostly([], [{"ip": "10.0.1.7", "hostnames": ["h"]}], [{"ip": "10.0.1.7"}]))
     spec = {"containers": [{"name": "c", "image": "i"}], "hostAliases": aliases}
 
     def report(world: World, name: str, number: int, address: str) -> Any:
         here = hosts[number % 5 == 4].format(number)
-        status: Object = {"phase": phase, "hostIP": here, "hostIPs": [{"ip": here}], "conditions": [condition]}
+        world.clock.advance_to(world.clock.now_ns() + passed * SECOND_NS)
+        times = {"now": format_time(world.clock.now_ns()), "number": number}
+        since = {"lastTransitionTime": told[number % 5 == 4].format(**times)} if told[number % 5 == 4] else {}
+        status: Object = {"phase": phase, "hostIP": here, "hostIPs": [{"ip": here}], "conditions": [condition | since]}
+        if start := started[number % 5 == 4]:
+            status["startTime"] = start.format(**times)
         if ips := [{"ip": one} for one in (address, second) if one]:
             status |= {"podIP": ips[0]["ip"], "podIPs": ips}
         patch: Any = {"metadata": {"uid": world.registry.get("pods", name, "default").uid}, "status": status}

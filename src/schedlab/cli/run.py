@@ -15,6 +15,7 @@ from cyclopts import Parameter
 from schedlab.cli.output_file import write_file
 from schedlab.cli.run_files import write_run
 from schedlab.cli.run_text import run_text
+from schedlab.cluster.memory import calm_garbage_collector
 from schedlab.scenario.kep140 import SteppedExperiment
 from schedlab.scenario.opening import open_runs
 
@@ -47,6 +48,7 @@ def run(
     """
     runs = open_runs(file, seed=seed, workload=workload, interrupted=interrupted_by_user())
     code = 0
+    calm_garbage_collector()
     for number, one in enumerate(runs):
         for warning in one.warnings:
             print(f"warning: {warning}", file=sys.stderr)

@@ -25,11 +25,17 @@ def outcome_of(read: Callable[[], StoredObject]) -> Outcome:
 
 
 class InProcessClient:
-    """Speaks to a registry under a user agent, which names the owner of the fields it writes; see protocol.Client."""
+    """Speaks to a registry under a user agent, which names the owner of the fields it writes; see protocol.Client.
 
-    def __init__(self, registry: Registry, user_agent: str, user: User | None = None) -> None:
+    What is written of the resources `dropped` is answered and forgotten.
+    """
+
+    def __init__(
+        self, registry: Registry, user_agent: str, user: User | None = None, *, dropped: frozenset[str] = frozenset()
+    ) -> None:
         self.user_agent = user_agent
         self._registry = registry
+        self._dropped = dropped
         self._user = User() if user is None else user
 
     def get(self, resource: str, name: str, namespace: str = "") -> StoredObject:
@@ -51,6 +57,10 @@ class InProcessClient:
 
     def submit(self, write: Write, done: Completion | None = None) -> None:
         """Carry the write out and tell `done` once nothing can take it back."""
+        if write.resource in self._dropped:
+            if done is not None:
+                done(Outcome())
+            return
         try:
             obj = self._carry_out(write)
         except StatusError as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.client.inprocess import InProcessClient
@@ -19,6 +20,8 @@ from schedlab.registry import Registry, bootstrap
 from schedlab.registry.admission.plugins import DEFAULT_NAMES
 from schedlab.store import Backend, Store
 
+_EVENTS: Final = frozenset(("events", "events.events.k8s.io"))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class APISettings:
@@ -26,7 +29,8 @@ class APISettings:
 
     event_ttl_s: how long events are kept after they were last written. compaction_interval_s: how often lists and
     watches lose the revisions of one interval ago. history: of how many revisions the past can be rebuilt whatever is
-    compacted. 0 switches each of the three off. admission: the admission plugins that run.
+    compacted. 0 switches each of the three off. admission: the admission plugins that run. events: whether those that the
+    cluster's own parts tell are kept at all.
     """
 
     feature_gates: FeatureGates = field(default_factory=FeatureGates.default)
@@ -34,6 +38,7 @@ class APISettings:
     compaction_interval_s: int = 300
     history: int = 0
     admission: tuple[str, ...] = DEFAULT_NAMES
+    events: bool = True
 
 
 class API:
@@ -62,7 +67,8 @@ class API:
 
     def client(self, user_agent: str) -> InProcessClient:
         """Return a client of the cluster's API under that name."""
-        return InProcessClient(self.registry, user_agent)
+        dropped = frozenset() if self._limits.events else _EVENTS
+        return InProcessClient(self.registry, user_agent, dropped=dropped)
 
     def start(self) -> None:
         """Begin to throw away what is old."""

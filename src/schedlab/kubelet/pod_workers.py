@@ -2,11 +2,12 @@
 
     bound ──admitted──> quick life: Running at once            ──deletionTimestamp──> stopped ──> deleted
       │       └──annotations ask for more──> PodLife, see life/
-      └───refused────> Failed                └──of a Job, run time over, or deadline──> Succeeded, Failed
+      └───refused────> Failed                └──run time over, or deadline──> Succeeded, Failed
 
 Mirrors: syncPod of pkg/kubelet/{kubelet,pod_workers}.go (v1.36); KWOK's fast stages.
 Differs: a pod without annotations of its own runs as soon as it is admitted, all its containers ready; a pod of a Job
-ends after one second, or after what its annotation pod-complete.stage.kwok.x-k8s.io/delay says.
+ends after one second. A pod that is not always restarted ends after what its annotation
+pod-complete.stage.kwok.x-k8s.io/delay says, also without a Job.
 """
 
 from __future__ import annotations
@@ -162,11 +163,12 @@ class PodWorkers:
 
     def _end_ns(self, pod: Pod) -> int | None:
         owner, deadline = pod.metadata.controller(), pod.spec.active_deadline_seconds
-        is_of_job = owner is not None and owner.kind == "Job" and pod.spec.restart_policy != "Always"
-        if not is_of_job and deadline is None:
+        is_of_job = owner is not None and owner.kind == "Job"
+        completes = (is_of_job or _RUN_TIME in pod.metadata.annotations) and pod.spec.restart_policy != "Always"
+        if not completes and deadline is None:
             return None
         start_ns = parse_time(pod.status.start_time) if pod.status.start_time else self._clock.now_ns()
-        ends = [start_ns + _run_time_ns(pod)] if is_of_job else []
+        ends = [start_ns + _run_time_ns(pod)] if completes else []
         if deadline is not None:
             ends.append(start_ns + deadline * SECOND_NS)
         return min(ends)
@@ -261,7 +263,7 @@ class PodWorkers:
         return self.programs.of(stored, container, lambda: self._later(namespace, name, self._clock.now_ns()))
 
     def _end(self, stored: StoredObject, state: SimulatedNode) -> Sequence[Write]:
-        """End a pod of the quick life: of a Job, or past its deadline."""
+        """End a pod of the quick life: it completes, or is past its deadline."""
         pod: Pod = stored.view
         now = format_time(self._clock.now_ns())
         deadline = pod.spec.active_deadline_seconds
@@ -381,7 +383,7 @@ def _changes(have: Mapping[str, Any], report: Mapping[str, Any]) -> bool:
 
 
 def _run_time_ns(pod: Pod) -> int:
-    """Return for how long a pod of a Job runs; what cannot be read counts as not said."""
+    """Return for how long a pod that completes runs; what cannot be read counts as not said."""
     try:
         return parse_duration(pod.metadata.annotations[_RUN_TIME])
     except (KeyError, TimeError):

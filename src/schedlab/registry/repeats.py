@@ -7,7 +7,8 @@ Thousands of pods of one template, their events and the reports of their kubelet
 at. The long way is the rule: what is remembered is what it made of the first such request, and it is used again only
 when all that it depended on is the same:
 
-- the request and the stored object, but for their blanks, who asks, and the second in which they ask;
+- the request and the stored object, but for their blanks, who asks, and the second in which they ask, unless that may be
+  a blank, too: then which times are equal counts, not which they are;
 - what was read from the store meanwhile: as long as no object of those resources has changed;
 - the dice: as many draws, in the same order.
 
@@ -117,10 +118,10 @@ class Repeats:
             return None
         if name:
             own = own.replace(*_told_name(name))
-        blanks: Blanks = {}
+        second, blanks = _second(now, likeness)
         asked = blank(own, likeness.metadata_places, blanks), blank(rest, likeness.places, blanks)
         how = (*sort, namespace, form, options.field_validation)
-        return Request((*how, _who(options.user), options.manager, now, *asked), sort, likeness, blanks)
+        return Request((*how, _who(options.user), options.manager, second, *asked), sort, likeness, blanks)
 
     def patch(
         self,
@@ -145,7 +146,7 @@ class Repeats:
         text = text.replace(uid, _UID)
         metadata = metadata.replace(uid, _UID, 1).replace(_member(b"name", current.name), _NAME, 1)
         metadata = metadata.replace(*_told_name(current.name))
-        blanks: Blanks = {}
+        second, blanks = _second(now, likeness)
         asked = (
             blank(blank(text, likeness.places, blanks), likeness.metadata_places, blanks),
             blank(metadata, likeness.metadata_places, blanks),
@@ -153,7 +154,7 @@ class Repeats:
             blank(body, likeness.places, blanks),
         )
         how = (*sort, kind, options.field_validation, options.force, header)
-        return Request((*how, _who(options.user), options.manager, now, *asked), sort, likeness, blanks)
+        return Request((*how, _who(options.user), options.manager, second, *asked), sort, likeness, blanks)
 
     def _likeness(self, resource: Resource, sort: _Sort, options: WriteOptions) -> Likeness | None:
         likeness = resource.strategy.likeness
@@ -216,6 +217,11 @@ class Repeats:
         """Put in what differs."""
         blanks = {**request.blanks, **_tokens(suffixes)} if suffixes else request.blanks
         return outcome.fill(blanks, name, uid)
+
+
+def _second(now: str, likeness: Likeness) -> tuple[str, Blanks]:
+    """Return what of the time of a request counts, and the values that are known from the start."""
+    return ("", {now.encode(): b"\0%d\0" % 0}) if likeness.tells_times else (now, {})
 
 
 def _who(user: User) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ is the work of one process: what it returns does not depend on which process tha
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -171,6 +172,14 @@ def _begin_worker() -> None:
 
 def run_seed(file: Path, configs: tuple[Path | None, ...], seed: int) -> SeedResult:
     """Run one seed under every configuration."""
+    try:
+        return _run_seed(file, configs, seed)
+    finally:
+        # Clusters are full of cycles, and a calm collector would let many of them pile up.
+        gc.collect()
+
+
+def _run_seed(file: Path, configs: tuple[Path | None, ...], seed: int) -> SeedResult:
     experiments = [Experiment(plan, seed=seed) for plan in plans_of(file, configs)]
     first, others = experiments[0], experiments[1:]
     shadows = [_shadow(first, other) for other in others]

@@ -81,6 +81,7 @@ def _settings(scenario: model.Scenario, gates: FeatureGates, reader: Reader) -> 
         feature_gates=gates,
         annotations="off",
         full=False,
+        events=False,
         service_time=ServiceTime(
             reader.duration(("serviceTime", "cycle"), time.cycle),
             reader.duration(("serviceTime", "perNode"), time.per_node),

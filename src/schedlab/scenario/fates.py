@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from schedlab.kernel.clock import Clock
     from schedlab.scheduler.framework.record import BindingRecord, CycleRecord, QueueMove
 
+#: How long a pod runs, in the life of which more is said by other annotations, and in the quick one.
 RUN_TIME: Final = "kubelet.schedlab.dev/run-time"
+QUICK_RUN_TIME: Final = "pod-complete.stage.kwok.x-k8s.io/delay"
 NOT_TRIED: Final = "not tried yet"
 GATED: Final = "SchedulingGates"
 _OVER: Final = frozenset(("Succeeded", "Failed"))
@@ -167,7 +169,8 @@ class Fates:
     def _born(self, pod: Pod) -> Fate:
         meta = pod.metadata
         owner = meta.controller()
-        ends = RUN_TIME in meta.annotations or (owner is not None and owner.kind == "Job")
+        is_of_job = owner is not None and owner.kind == "Job"
+        ends = is_of_job or RUN_TIME in meta.annotations or QUICK_RUN_TIME in meta.annotations
         named = "" if owner is None else f"{owner.kind}/{owner.name}"
         fate = Fate(meta.namespace, meta.name, meta.uid, self._now_ns(), bool(pod.spec.node_name), ends, named)
         if pod.spec.scheduling_gates:

@@ -6,17 +6,20 @@ A load has dice of its own: neither the scheduler's configuration nor other load
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from schedlab.apimachinery.distribution import NEVER_NS, Distribution
 from schedlab.apimachinery.time import format_duration
-from schedlab.scenario.fates import RUN_TIME
+from schedlab.scenario.fates import QUICK_RUN_TIME, RUN_TIME
 from schedlab.scenario.plan import Arrival, LoadPlan, PodPlan
 
 if TYPE_CHECKING:
     from schedlab.kernel.clock import Clock
     from schedlab.kernel.randomness import RandomSource
     from schedlab.scheduler_perf.objects import Body
+
+#: Annotations that say more of a pod's life than when it ends.
+_LIFE: Final = "kubelet.schedlab.dev/"
 
 
 class RunningLoad:
@@ -91,6 +94,9 @@ class RunningLoad:
         spec = {"restartPolicy": "Never", **body.get("spec", {})} if run_time is not None else body.get("spec", {})
         if run_time is not None:
             length_ns = run_time.draw_ns(self._what)
-            text = "never" if length_ns >= NEVER_NS else format_duration(length_ns)
-            metadata["annotations"] = {**metadata.get("annotations", {}), RUN_TIME: text}
+            annotations = metadata.get("annotations", {})
+            if length_ns < NEVER_NS:
+                has_life = any(key.startswith(_LIFE) for key in annotations)
+                key = RUN_TIME if has_life else QUICK_RUN_TIME
+                metadata["annotations"] = {**annotations, key: format_duration(length_ns)}
         return {"apiVersion": "v1", "kind": "Pod", **body, "metadata": metadata, "spec": spec}

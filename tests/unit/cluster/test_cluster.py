@@ -34,3 +34,15 @@ def test_cluster_without_kubelets_and_controllers_leaves_nodes_as_they_were_made
     assert "conditions" not in node["status"]
     assert not cluster.kubelet.ready()
     assert "GarbageCollector" not in {type(part).__name__ for part in cluster.engine.parts}
+
+
+@pytest.mark.parametrize(("events", "some"), [(True, True), (False, False)])
+def test_events_of_the_clusters_own_parts_are_kept_if_asked_for(*, events: bool, some: bool) -> None:
+    cluster = _cluster(ClusterSettings(nodes=1, events=events))
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    cluster.registry.create("pods", cluster.registry.decode("pods", pod), "default")
+    assert isinstance(cluster.clock, VirtualClock)
+    BatchDriver(cluster.engine, cluster.clock).settle()
+
+    assert cluster.registry.get("pods", "p", "default").view.status.phase == "Running"
+    assert some == bool(cluster.store.count("events"))

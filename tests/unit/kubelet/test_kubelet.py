@@ -199,6 +199,19 @@ def test_pods_of_jobs_succeed_after_their_run_time(delay: str | None, seconds: i
     assert setting.kubelet._state["n"].account.requests == {}
 
 
+@pytest.mark.parametrize(("restart_policy", "phase"), [("Never", "Succeeded"), ("Always", "Running")])
+def test_pods_without_a_job_succeed_after_the_run_time_of_their_annotation(restart_policy: str, phase: str) -> None:
+    """Unless they are restarted always."""
+    setting = Setting()
+    setting.node()
+    job_pod(setting, "90s", restart_policy, ownerReferences=[])
+    setting.settle()
+    setting.clock.advance_to(setting.clock.now_ns() + 90 * 10**9)
+    setting.settle()
+
+    assert setting.phase() == phase
+
+
 def test_other_pods_run_on() -> None:
     """Pods that are restarted always, whoever owns them, have no end."""
     setting = Setting()

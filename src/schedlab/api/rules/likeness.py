@@ -29,6 +29,10 @@ NETWORK: Final = rb"%b/(?:3[0-2]|[12]?[0-9])" % ADDRESS
 LABEL: Final = rb"[0-9a-z](?:[-0-9a-z]{0,61}[0-9a-z])?"
 SUBDOMAIN: Final = rb"%b(?:\.%b)*" % (LABEL, LABEL)
 UID: Final = rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+#: Most of the whole seconds that there are.
+SECOND: Final = rb"20[0-9]{2}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z"
+#: A duration as Go writes it.
+DURATION: Final = rb"(?:[0-9]{1,5}h)?(?:[0-9]{1,2}m)?[0-9]{1,2}(?:\.[0-9]{1,9})?s"
 _TOKEN: Final = re.compile(rb"(\0[^\0]+\0)")
 _NAME_BYTES_MAX: Final = 253
 
@@ -78,6 +82,9 @@ class Likeness:
     managed_places: tuple[Place, ...] = ()
     #: Texts of what makes an object's fate depend on more.
     unlike: tuple[bytes, ...] = ()
+    #: Whether times stand in these places, all of them, so that the second of a request is a value like the others; no
+    #: rule may tell one time from another but by whether they are equal, and managers of fields by which is the latest.
+    tells_times: bool = False
 
     def takes_name(self, name: str) -> bool:
         """Say whether a name is one of those that no rule tells apart."""

@@ -20,7 +20,7 @@ from schedlab.api.kinds.pod.preparation import (
 )
 from schedlab.api.kinds.strategy import RESETS_STATUS, Context, Strategy, UpdateStrategy, ValidateUpdate
 from schedlab.api.object import Object, StoredObject
-from schedlab.api.rules.likeness import ADDRESS, LABEL, Likeness, Place
+from schedlab.api.rules.likeness import ADDRESS, DURATION, LABEL, SECOND, Likeness, Place
 from schedlab.api.validation.pods.changes import validate_ephemeral_update, validate_pod_update
 from schedlab.api.validation.pods.resize import validate_resize
 from schedlab.api.validation.pods.rules import PodRules
@@ -44,9 +44,18 @@ _LIKENESS: Final = Likeness(
         Place(b'"hostIP":"', ADDRESS),
         Place(b'"podIP":"', ADDRESS),
         Place(b'[{"ip":"', ADDRESS, b'"}]'),
+        *(Place(b'"%b":"' % key, SECOND) for key in (b"startTime", b"lastTransitionTime", b"startedAt", b"finishedAt")),
     ),
-    managed_places=(Place(b'"f:podIPs":{".":{},"k:{\\"ip\\":\\"', ADDRESS, b'\\"}"'),),
+    metadata_places=(
+        Place(b'"creationTimestamp":"', SECOND),
+        Place(b'"pod-complete.stage.kwok.x-k8s.io/delay":"', DURATION),
+    ),
+    managed_places=(
+        Place(b'"f:podIPs":{".":{},"k:{\\"ip\\":\\"', ADDRESS, b'\\"}"'),
+        Place(b'"time":"', SECOND),
+    ),
     unlike=(b'"ephemeral":', b'"resourceClaims":'),
+    tells_times=True,
 )
 
 
