@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from schedlab.apimachinery import selectors
 from schedlab.apimachinery.distribution import DistributionError
-from schedlab.apimachinery.resources import ResourceType, known_resources
+from schedlab.apimachinery.resources import Resources, ResourceType
 from schedlab.apimachinery.time import TimeError, parse_duration
+from schedlab.cluster.cluster import Cluster, ClusterSettings
+from schedlab.kernel.clock import VirtualClock
 from schedlab.kernel.errors import SchedlabError
+from schedlab.kernel.randomness import SeededRandom
 from schedlab.scenario.mistakes import Mistake
 from schedlab.scenario.mistakes import Path as Place
 from schedlab.scenario.plan import NodeSet
@@ -157,7 +161,7 @@ class Reader:
     def check_target(self, place: Place, target: str, namespace: str) -> None:
         """Refuse KIND/NAME that is not there and that no controller makes."""
         word, slash, name = target.partition("/")
-        kind = known_resources().search(word)
+        kind = _served().search(word)
         if not slash or not name:
             self.wrong(place, f"{target!r} names no object", "write KIND/NAME, like deployment/web")
         elif kind is None:
@@ -172,7 +176,13 @@ class Reader:
 
 def _kind_of(obj: Mapping[str, Any]) -> ResourceType | None:
     group = str(obj.get("apiVersion", "")).rpartition("/")[0]
-    return known_resources().find_kind(group, str(obj.get("kind", "")))
+    return _served().find_kind(group, str(obj.get("kind", "")))
+
+
+@cache
+def _served() -> Resources:
+    """Return what every cluster serves, those of KWOK included."""
+    return Cluster(VirtualClock(), SeededRandom(0), ClusterSettings()).registry.resources
 
 
 def namespace_of(kind: ResourceType, metadata: Mapping[str, Any]) -> str:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -74,3 +78,30 @@ def test_tables_are_written(tmp_path: Path, form: str) -> None:
         assert [row["attempts"] for row in rows][:4] == ["1"] * 4
     if form == "json":
         assert json.loads((folder / "series.json").read_text(encoding="utf-8"))[-1]["pending"] == 1
+
+
+def test_interrupted_run_leaves_a_readable_part(tmp_path: Path) -> None:
+    """Ctrl-C in a scenario that would take minutes: what had happened is told and written."""
+    file = tmp_path / "s.yaml"
+    pods = "[{runTime: 1m, template: {spec: {containers: [{name: a, image: a}]}}}]"
+    (tmp_path / "objects").mkdir()
+    (tmp_path / "objects" / "torn.yaml").write_text("a: [", encoding="utf-8")
+    load = f"loads: [{{name: w, arrivals: {{every: 100ms}}, pods: {pods}}}]"
+    file.write_text(
+        f"apiVersion: schedlab.dev/v1alpha1\nkind: Scenario\ncluster: {{files: [objects], nodes: [{{count: 9}}]}}\n{load}\n",
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "schedlab", "run", str(file), "-d", str(tmp_path / "out")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("warning: "), "it says so when the run begins"
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=60)
+
+    assert process.returncode == 130, error
+    assert "it was interrupted" in out
+    assert "interrupted: what is told is what had happened until then" in error
+    summary = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
+    assert summary["ended"] == "interrupted"
+    assert (tmp_path / "out" / "pods.csv").read_text(encoding="utf-8").startswith("namespace,pod,")

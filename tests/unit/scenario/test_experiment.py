@@ -283,3 +283,19 @@ def test_spread_skew_and_stranded_amounts_are_those_of_the_nodes(tmp_path: Path)
     assert last["stranded.cpu"] == 0
     assert last["nodes_needed"] == 2
     assert last["imbalance_zones.cpu"] == 0.5
+
+
+def test_usage_is_measured_where_the_scenario_says_what_pods_use(tmp_path: Path) -> None:
+    """Two pods that use half a CPU and 2Gi each, on a node of 4 CPU and 32Gi."""
+    usage = (
+        "{apiVersion: kwok.x-k8s.io/v1alpha1, kind: ClusterResourceUsage, metadata: {name: all}, spec: {usages: %s}}"
+    )
+    uses = usage % "[{usage: {cpu: {value: 500m}, memory: {value: 2Gi}}}]"
+    body = f"  nodes: [{{count: 1}}]\n  pods: [{{count: 2, template: {POD}}}]\nstop: {{at: 5m, when: time}}\n"
+
+    plain = run(tmp_path, f"cluster:\n{body}")
+    found = run(tmp_path, f"cluster:\n  objects: [{uses}]\n{body}")
+
+    assert "used_max.cpu" not in plain.metrics
+    assert found.series[-1]["used.cpu"] == pytest.approx(0.25)
+    assert found.series[-1]["used.memory"] == pytest.approx(0.125)
