@@ -25,7 +25,7 @@ from itertools import pairwise
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from schedlab.apimachinery import quantity, semver
+from schedlab.apimachinery import quantity, regexp, semver
 from schedlab.apimachinery.quantity import Quantity, QuantityError
 from schedlab.apimachinery.semver import Semver, SemverError
 
@@ -223,8 +223,8 @@ def _find(text: str, pattern: str) -> str:
 
 def _pattern(pattern: str) -> re.Pattern[str]:
     try:
-        return re.compile(pattern)
-    except re.error as error:
+        return regexp.compiled(pattern)
+    except regexp.RegexpError as error:
         raise CelError(f"Illegal regex: {error}") from None
 
 

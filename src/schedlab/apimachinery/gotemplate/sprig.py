@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import orjson
 
-from schedlab.apimachinery import gojson
+from schedlab.apimachinery import gojson, regexp
 from schedlab.apimachinery.gotemplate.values import (
     MISSING,
     Number,
@@ -127,9 +127,9 @@ def _split_map(separator: str, text: str) -> dict[str, str]:
 
 def _pattern(text: str) -> re.Pattern[str]:
     try:
-        return re.compile(text)
-    except re.error as error:
-        raise TemplateError(f"error parsing regexp: {error}") from None
+        return regexp.compiled(text)
+    except regexp.RegexpError as error:
+        raise TemplateError(str(error)) from None
 
 
 def _substituted(pattern: str, text: str, by: str) -> str:

@@ -10,15 +10,13 @@ Differs: properties are visited in the order of their names; patterns are Python
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Final
 
 import orjson
 
 from schedlab.api.validation.definitions.walking import Schema, item_schema, value_schema
-from schedlab.apimachinery import field, gojson
+from schedlab.apimachinery import field, gojson, regexp
 from schedlab.apimachinery.field import ErrorList, FieldError
 from schedlab.registry.custom import formats
 
@@ -117,7 +115,7 @@ class _Validator:
             yield field.too_long(self._place(path), most)
         elif least is not None and length < least:
             yield self._invalid(path, value, f"should be at least {least} chars long")
-        elif pattern and not _pattern(pattern).search(value):
+        elif pattern and not regexp.compiled(pattern).search(value):
             yield self._invalid(path, value, f"should match '{pattern}'")
         form = schema.get("format")
         if form and not formats.matches(form, value):
@@ -280,9 +278,3 @@ def _is_multiple(value: float, factor: float) -> bool:
         return int(factor) != 0 and value % int(factor) == 0
     ratio = 1 / factor * value if factor < 1 else value / factor
     return abs(ratio - round(ratio)) < 1e-9
-
-
-@lru_cache(maxsize=1024)
-def _pattern(text: str) -> re.Pattern[str]:
-    # Go's $ is the end of the text, Python's also stands before a last line break.
-    return re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", text))

@@ -6,12 +6,11 @@ Differs: a pattern that is no regular expression is described in other words.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from schedlab.api.validation.definitions.walking import Schema, item_schema, value_schema
-from schedlab.apimachinery import field
+from schedlab.apimachinery import field, regexp
 from schedlab.apimachinery.field import ErrorList, Path
 
 _UNSUPPORTED: Final = (
@@ -164,9 +163,9 @@ def _conditions(schema: Schema) -> Iterator[tuple[str, int | None, Schema]]:
 def _validate_pattern(schema: Schema, path: Path) -> ErrorList:
     pattern = schema.get("pattern", "")
     try:
-        re.compile(pattern)
-    except re.error as error:
-        detail = f"must be a valid regular expression, but isn't: error parsing regexp: {error}"
+        regexp.compiled(pattern)
+    except regexp.RegexpError as error:
+        detail = f"must be a valid regular expression, but isn't: {error}"
         return [field.invalid(path.child("pattern"), pattern, detail)]
     return []
 
