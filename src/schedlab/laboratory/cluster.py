@@ -89,8 +89,6 @@ class Cluster:
             nodes=nodes,
             history=history,
         )
-        #: Objects of files that the API has refused, with its words.
-        self.refused: tuple[str, ...] = ()
         simulation = Simulation(VirtualClock(), SeededRandom(seed), settings)
         simulation.start()
         self._begin(simulation)
@@ -99,6 +97,8 @@ class Cluster:
     def _begin(self, simulation: Simulation) -> None:
         assert isinstance(simulation.clock, VirtualClock), "a cluster of the laboratory runs on a virtual clock"
         self.simulation: Simulation = simulation
+        #: What was left out of the files that it was made of: files that cannot be read, objects that the API refuses.
+        self.refused: tuple[str, ...] = ()
         self._driver = BatchDriver(simulation.engine, simulation.clock)
         self._began_ns = simulation.clock.now_ns()
         self._driver.settle()
@@ -115,8 +115,8 @@ class Cluster:
     ) -> Self:
         """Make a cluster of a snapshot, or of files and folders of manifests; `Cluster(…)` tells of the rest.
 
-        A snapshot brings its scheduler's configuration unless one is given. strict: an object that the API refuses is
-        an error, else it is left out and told in `refused`.
+        A snapshot brings its scheduler's configuration unless one is given. strict: a file of a folder that
+        cannot be read and an object that the API refuses are errors, else they are left out and told in `refused`.
         """
         found = read_cluster([Path(path) for path in paths])
         chosen = found.scheduler_config if config is None else config
@@ -125,14 +125,15 @@ class Cluster:
         with made.simulation.at_rest():
             for _ in load_objects(made.simulation.registry, found.objects, loaded):
                 pass
-        if strict and loaded.problems:
+        refused = (*found.warnings, *loaded.problems)
+        if strict and refused:
             raise SchedlabError(
-                "; ".join(loaded.problems),
+                "; ".join(refused),
                 location=", ".join(map(str, paths)),
                 hint="correct the objects, or leave them out: strict=False",
             )
         made._driver.settle()
-        made.refused = tuple(loaded.problems)
+        made.refused = refused
         return made
 
     # --- What goes in ------------------------------------------------------------------------------------------------

@@ -181,7 +181,18 @@ class TestFiles:
 
         with pytest.raises(SchedlabError, match=r"all\.yaml: Pod WEB: .*is invalid"):
             Cluster.from_files(file)
-        assert len(Cluster.from_files(file, strict=False).objects("nodes")) == 1
+        made = Cluster.from_files(file, strict=False)
+        assert (len(made.objects("nodes")), len(made.refused)) == (1, 1)
+        with made.fork() as copy:
+            assert copy.refused == ()
+
+    def test_a_broken_file_of_a_folder_is_named_or_left_out(self, tmp_path: Path) -> None:
+        (tmp_path / "node.yaml").write_text(yaml.safe_dump(make_node("a").dict()))
+        (tmp_path / "broken.yaml").write_text("{")
+
+        with pytest.raises(SchedlabError, match=r"broken\.yaml is left out"):
+            Cluster.from_files(tmp_path)
+        assert "broken.yaml is left out" in Cluster.from_files(tmp_path, strict=False).refused[0]
 
     def test_files_without_objects_are_refused(self, tmp_path: Path) -> None:
         with pytest.raises(SchedlabError, match="no objects are there"):
