@@ -38,7 +38,7 @@ _NULL: Final = b":null"
 _TYPE_KEYS: Final = frozenset(("kind", "apiVersion", "metadata"))
 
 # Pods of one manager and one second carry the same managedFields, so a few recent ones are worth sharing.
-_SHARED_MAX: Final = 4096
+_SHARED_MAX: Final = 1024
 _shared: dict[bytes, bytes] = {}
 _decoded_fields: dict[bytes, list[Object]] = {}
 _headers: dict[tuple[str, str], bytes] = {}

@@ -6,6 +6,7 @@ that nothing is stored that this server could not have written; admission has sp
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from schedlab.api.kinds.strategy import Context
@@ -27,7 +28,7 @@ class Adopter:
 
     def adopt(self, resource: Resource, obj: Object) -> StoredObject:
         """Store an object, in place of one of the same name if there is one; raises Invalid, BadRequest."""
-        context = self._core.context(NO_OPTIONS)
+        context = replace(self._core.context(NO_OPTIONS), warnings=[], warns=False)
         metadata = obj["metadata"]
         if not metadata.get("name"):
             raise new_bad_request(f"an object of {resource.name} has no name")

@@ -33,6 +33,8 @@ class Context:
     warnings: list[str] = field(default_factory=list)
     #: Who asks.
     user: User = NOBODY
+    #: Whether anybody hears the warnings, which take their time to find.
+    warns: bool = True
 
 
 Default: TypeAlias = Callable[[Object, Context], None]

@@ -88,7 +88,7 @@ def _rules(context: Context) -> PodRules:
 def _validate(pod: Object, context: Context) -> ErrorList:
     rules = _rules(context)
     errors = validate_new_pod(pod, rules)
-    if not errors:
+    if not errors and context.warns:
         metadata = pod["metadata"]
         context.warnings.extend(pod_name_warnings(metadata["name"]))
         context.warnings.extend(pod_warnings(metadata, pod["spec"], rules))
