@@ -22,7 +22,7 @@ from schedlab.registry import DeleteOptions
 from schedlab.scheduler.framework.preemption.budgets import Budget, split_by_budgets
 from schedlab.whatif.forks import fork
 from schedlab.whatif.help import what_would_help
-from schedlab.whatif.search import evictions, priorities, requests, spreading, taints
+from schedlab.whatif.search import affinity, evictions, priorities, requests, spreading, taints
 from schedlab.whatif.search.case import Case
 from schedlab.whatif.search.edits import Edit, Suggestion
 from schedlab.whatif.trial import Trial
@@ -83,6 +83,12 @@ def random_lab(seed: int) -> Lab:
         ]
     # Who may preempt helps itself.
     wishes["priorityClassName"] = pick(("quiet-low", "quiet-mid"))
+    if dice.below(3) == 0:
+        terms = [
+            {"matchExpressions": [{"key": "pool", "operator": pick(("In", "NotIn")), "values": [pick(("x", "z"))]}]}
+        ]
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+        wishes["affinity"] = {"nodeAffinity": required}
     lab.pod("p", labels={"app": "web"}, **wishes)
     lab.settle()
     return lab
@@ -137,7 +143,14 @@ def smaller(case: Case, edit: Edit) -> Iterator[Sequence[Edit]]:
             everybody = [pod for info in case.table.infos for pod in info.pods]
             for size in range(1, len(edit.evicted)):
                 yield from ([evictions.evict(some)] for some in combinations(everybody, size) if _is_kept(case, some))
-        case "priority":
+        case "whenUnsatisfiable":
+            # Another maxSkew asks for less than giving the constraint up.
+            yield from ([replace(edit, pod=partial(spreading._set_skew, 0, skew))] for skew in (2, 3, 10, 1000))
+        case "node-affinity" if isinstance(edit.pod, partial) and edit.pod.func is affinity._drop_expression:
+            values = {info.node.metadata.labels.get("pool", "") for info in case.table.infos}
+            yield from ([affinity._widen("pool", value, *edit.pod.args)] for value in sorted(values))
+        case _:
+            # There is nothing smaller of its kind than one of it; without it the pod still waits.
             yield []
 
 

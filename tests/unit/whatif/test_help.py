@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -226,6 +225,30 @@ class TestNodes:
         assert (labels[HOSTNAME], labels[ZONE]) == ("large-copy", "a")
         assert manifest["status"]["allocatable"]["cpu"] == "8"
 
+    def test_one_more_node_with_what_no_node_has(self) -> None:
+        lab = Lab()
+        lab.node("n")
+        lab.pod("p", container={"resources": {"limits": {"example.com/gpu": "2"}}})
+
+        suggestion = of_kind(help_for(lab), "new-node")
+        assert suggestion.summary == "one more node like n, with 2 example.com/gpu"
+        assert suggestion.node == "n-copy"
+        status = suggestion.edits[0].details["manifest"]["status"]
+        assert status["allocatable"]["example.com/gpu"] == status["capacity"]["example.com/gpu"] == "2"
+        assert status["allocatable"]["cpu"] == "4"
+
+    def test_no_node_is_made_larger_of_what_every_node_has(self) -> None:
+        lab = Lab()
+        lab.node("n")
+        lab.pod(
+            "p",
+            container={
+                "resources": {"requests": {"cpu": "5", "example.com/gpu": "2"}, "limits": {"example.com/gpu": "2"}}
+            },
+        )
+
+        assert "new-node" not in kinds(help_for(lab))
+
 
 class TestAffinity:
     def test_a_value_more_is_less_than_dropping_the_requirement(self) -> None:
@@ -444,40 +467,6 @@ class TestCombinations:
 
         found = help_for(lab)
         assert [edit.kind for edit in found.suggestions[0].edits] == ["uncordon", "request"]
-
-
-class TestOwners:
-    def deployment(self, lab: Lab, spec: Mapping[str, Any]) -> None:
-        template = {"metadata": {"labels": {"app": "web"}}, "spec": spec}
-        body = {
-            "metadata": {"name": "web"},
-            "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": template},
-        }
-        lab.create("deployments.apps", body, "default")
-        lab.settle()
-
-    def test_the_template_is_patched_where_there_is_one(self) -> None:
-        lab = Lab()
-        lab.node("n", cpu="2")
-        container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "3"}}}
-        self.deployment(lab, {"containers": [container]})
-        (pod,) = lab.cluster.informers.lister("pods").list()
-
-        (command,) = of_kind(help_for(lab, pod.metadata.name), "request").commands
-        assert command == (
-            "kubectl patch deployment web -n default -p "
-            """'{"spec":{"template":{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"2"}}}]}}}}'"""
-        )
-
-    def test_a_template_that_has_only_limits_is_given_requests(self) -> None:
-        """Requests follow from limits in pods, not in templates."""
-        lab = Lab()
-        lab.node("n", cpu="2")
-        self.deployment(lab, {"containers": [{"name": "c", "image": "i", "resources": {"limits": {"cpu": "3"}}}]})
-        (pod,) = lab.cluster.informers.lister("pods").list()
-
-        (command,) = of_kind(help_for(lab, pod.metadata.name), "request").commands
-        assert '{"containers":[{"name":"c","resources":{"requests":{"cpu":"2"}}}]}' in command
 
 
 class TestBeforeTheCycle:

@@ -13,6 +13,7 @@ from schedlab.whatif.search.edits import Edit, ObjectChange, Suggestion
 if TYPE_CHECKING:
     from schedlab.whatif.search.case import Case
 
+_PLUGIN: Final = "NodeAffinity"
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _WIDEN_COST: Final = 35
 _DROP_COST: Final = 45
@@ -53,10 +54,10 @@ def _of_node_affinity(case: Case, raw: Object) -> Iterator[list[Edit]]:
 
 
 def _other_values(case: Case, key: str, values: list[str]) -> list[str]:
-    """Return the values that most nodes have of those that are not asked for."""
+    """Return the values that are not asked for of the nodes that nothing else keeps the pod from, the usual ones first."""
     column = case.table.label(key)
     names = column.values.values()
-    counts = Counter(names[index] for index in column.ids.tolist() if index >= 0)
+    counts = Counter(names[index] for index in column.ids[case.only(_PLUGIN)].tolist() if index >= 0)
     return [str(value) for value, _ in counts.most_common(len(values) + _VALUES_MAX) if value not in values][
         :_VALUES_MAX
     ]

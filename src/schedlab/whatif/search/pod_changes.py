@@ -25,6 +25,8 @@ _TEMPLATES: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
 }
 #: By what a strategic merge patch tells the entries of a list apart.
 _MERGE_KEYS: Final[Mapping[str, str]] = {"containers": "name", "initContainers": "name", "ports": "containerPort"}
+_CONTAINERS: Final = ("containers", "initContainers")
+_AMOUNTS: Final = ("requests", "limits")
 #: Its entries may have the same key, so the patch gives all of them.
 _REPLACED: Final = "topologySpreadConstraints"
 
@@ -67,8 +69,7 @@ def _pod_change(
     pod: StoredObject, changes: Sequence[ObjectChange], owner: Owner | None, *, in_place: bool
 ) -> Mapping[str, Any]:
     if owner is not None:
-        template = _inside(owner.stored.raw, owner.path)
-        wrapped: Any = _patch(template, changes)
+        wrapped: Any = _patch(_admitted(_inside(owner.stored.raw, owner.path), pod.raw), changes)
         for key in reversed(owner.path):
             wrapped = {key: wrapped}
         return {"patch": owner.name, "namespace": pod.namespace, "change": wrapped}
@@ -78,6 +79,20 @@ def _pod_change(
         "namespace": pod.namespace,
         "change": patch,
     }
+
+
+def _admitted(template: Object, pod: Object) -> Object:
+    """Return a template with the requests and limits that its pod has from elsewhere: its limits, a LimitRange."""
+    filled = deepcopy({"metadata": template.get("metadata") or {}, "spec": template["spec"]})
+    spec, made = filled["spec"], pod["spec"]
+    made_of = {one["name"]: one for key in _CONTAINERS for one in made.get(key) or ()}
+    mine = [one for key in _CONTAINERS for one in spec.get(key) or ()]
+    for holder, theirs in [(spec, made), *((one, made_of.get(one["name"], {})) for one in mine)]:
+        for key, amounts in (theirs.get("resources") or {}).items():
+            if key in _AMOUNTS:
+                resources = holder.setdefault("resources", {})
+                resources[key] = {**amounts, **(resources.get(key) or {})}
+    return filled
 
 
 def _inside(raw: Object, path: Sequence[str]) -> Object:

@@ -151,9 +151,7 @@ def _lower(name: str, amount: int, pod: Object) -> None:
 
 
 def _text(holder: Mapping[str, Any], name: str) -> Any:
-    """Return what a container or a pod asks for; a template, unlike a pod, does not repeat its limits as requests."""
-    resources = holder.get("resources") or {}
-    return (resources.get("requests") or {}).get(name, (resources.get("limits") or {}).get(name))
+    return ((holder.get("resources") or {}).get("requests") or {}).get(name)
 
 
 def _asked(container: Mapping[str, Any], name: str) -> int:
