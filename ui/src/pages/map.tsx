@@ -304,7 +304,8 @@ function Legend({ model, version, palette }: LegendProps) {
   const counted = useRef(Number.NEGATIVE_INFINITY);
   useEffect(() => {
     const count = () => {
-      counted.current = performance.now();
+      // The first pods are not to wait.
+      if (model.pods.size) counted.current = performance.now();
       setEntries(palette.legend(model.pods.values(), LEGEND_MAX));
     };
     const timer = window.setTimeout(count, counted.current + LEGEND_MS - performance.now());
