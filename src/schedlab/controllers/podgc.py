@@ -11,8 +11,8 @@ Differs: works with deadlines, where upstream looks at every pod each 20 s.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar, Final
+from heapq import heappop, heappush
+from typing import ClassVar, Final, TypeAlias
 
 from schedlab.api.object import StoredObject, WatchEvent
 from schedlab.api.views.core import Node
@@ -27,6 +27,8 @@ from schedlab.kernel.clock import SECOND_NS
 
 ENDED_PODS_MAX: Final = 12_500
 QUARANTINE_NS: Final = 40 * SECOND_NS
+#: Whether it was not evicted, when it was created, its name and its key: the order in which pods go.
+_Rank: TypeAlias = tuple[bool, int, str, str]
 _OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 
 
@@ -39,7 +41,9 @@ class PodGCController(Controller):
         super().__init__(context)
         #: When a node was first missed.
         self._missed: dict[str, int] = {}
-        self._ended: dict[str, None] = {}
+        #: Pods that have ended with their ranks, and the ranks in order; those of pods that are gone are left there.
+        self._ended: dict[str, _Rank] = {}
+        self._ranks: list[_Rank] = []
         self._nodes = context.lister("nodes")
         self._pods = context.lister("pods")
         self._pods.add_index(NODE_INDEX, node_of)
@@ -60,7 +64,10 @@ class PodGCController(Controller):
         if event.type == "DELETED" or pod.view.status.phase not in FINISHED:
             self._ended.pop(pod.key, None)
         else:
-            self._ended.setdefault(pod.key)
+            rank = self._ended.get(pod.key)
+            if rank is None:
+                rank = self._ended[pod.key] = (not _is_evicted(pod), creation_ns(pod), pod.name, pod.key)
+                heappush(self._ranks, rank)
             if len(self._ended) > ENDED_PODS_MAX:
                 self.queue.add("")
         if event.type != "DELETED":
@@ -83,8 +90,7 @@ class PodGCController(Controller):
     def sync(self, key: str) -> Steps:
         """Delete one pod if it still must go, or the oldest of those that have ended."""
         if not key:
-            for surplus in self._surplus():
-                yield from self._remove(surplus, orphaned=False)
+            yield from self._remove_surplus()
             return
         namespace, name = split_key(key)
         pod = self._pods.stored(name, namespace)
@@ -99,14 +105,23 @@ class PodGCController(Controller):
         elif pod.view.metadata.deletion_timestamp and (node is None or _is_out_of_service(node)):
             yield from self._remove(pod, orphaned=False)
 
-    def _surplus(self) -> Sequence[StoredObject]:
-        count = len(self._ended) - ENDED_PODS_MAX
-        if count <= 0:
-            return ()
-        found = (self._pods.stored(name, namespace) for namespace, name in map(split_key, self._ended))
-        pods = [pod for pod in found if pod is not None]
-        pods.sort(key=lambda pod: (not _is_evicted(pod), creation_ns(pod), pod.name))
-        return pods[:count]
+    def _remove_surplus(self) -> Steps:
+        """Delete the pods that come first in rank; one that is not gone then keeps its place."""
+        chosen: list[_Rank] = []
+        while len(chosen) < len(self._ended) - ENDED_PODS_MAX:
+            rank = heappop(self._ranks)
+            if self._ended.get(rank[-1]) is rank:
+                chosen.append(rank)
+        try:
+            for *_, key in chosen:
+                namespace, name = split_key(key)
+                pod = self._pods.stored(name, namespace)
+                if pod is not None:
+                    yield from self._remove(pod, orphaned=False)
+        finally:
+            for rank in chosen:
+                if self._ended.get(rank[-1]) is rank:
+                    heappush(self._ranks, rank)
 
     def _remove(self, pod: StoredObject, *, orphaned: bool) -> Steps:
         """Mark a pod as failed, which nobody else will do, and delete it for good."""
@@ -132,5 +147,5 @@ def _is_out_of_service(node: Node) -> bool:
 
 
 def _is_evicted(pod: StoredObject) -> bool:
-    status = pod.raw.get("status") or {}
-    return status.get("phase") == "Failed" and status.get("reason") == "Evicted"
+    status = pod.view.status
+    return bool(status.phase == "Failed" and status.reason == "Evicted")
