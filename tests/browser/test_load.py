@@ -156,8 +156,8 @@ def test_list_of_every_pod(new_page: Callable[..., Page], browser: Browser, big:
     page.get_by_label("Filter", exact=True).fill("app-7-49967")
     page.get_by_role("row", name="app-7-49967").wait_for()
 
-    assert server_s < 20
-    assert browser_s < 20
+    assert server_s < 3
+    assert browser_s < 4
 
 
 def test_changes(new_page: Callable[..., Page], browser: Browser, big: Simulator) -> None:
