@@ -150,6 +150,11 @@ class TermsAtRest(TermIndex):
     def set_node(self, row: int, info: NodeInfo) -> None:
         """See Column."""
 
+    def has(self, *kinds: TermKind) -> bool:
+        """See TermIndex."""
+        placed = (other for info in self._table.infos for other in info.pods_with_affinity)
+        return any(_TERMS[kind](other) for other in placed for kind in kinds)
+
     def matching(
         self, kind: TermKind, pod: PodInfo, namespace_labels: Mapping[str, str] | None
     ) -> Iterator[PlacedTerm]:
