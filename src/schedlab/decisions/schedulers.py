@@ -161,7 +161,7 @@ class Outsiders:
                 tuple(client.names),
                 client_words(agent, user),
                 "outside",
-                f"{client.bound} pods bound, last seen {format_time(client.last_ns)}",
+                f"pods bound: {client.bound}, last seen {format_time(client.last_ns)}",
             )
             for (agent, user), client in self._clients.items()
             if client.last_ns >= oldest_ns

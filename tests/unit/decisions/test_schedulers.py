@@ -23,7 +23,7 @@ def test_a_client_that_binds_is_known_for_the_names_of_its_pods() -> None:
 
     assert own.names == ("default-scheduler",)
     assert (far.names, far.where, far.state) == (("far",), "far/1.0 as me", "outside")
-    assert far.detail.startswith("1 pods bound, last seen 2026-")
+    assert far.detail.startswith("pods bound: 1, last seen 2026-")
 
 
 def test_a_client_that_reports_a_pod_unschedulable_is_known_too() -> None:
@@ -33,7 +33,7 @@ def test_a_client_that_reports_a_pod_unschedulable_is_known_too() -> None:
     lab.registry.patch("pods", "p", "strategic", {"status": {"conditions": [condition]}}, "default", FAR, "status")
 
     assert [one.names for one in lab.cluster.schedulers()] == [("default-scheduler",), ("far",)]
-    assert "far/1.0 as me (outside, 0 pods bound" in lab.cluster.explainer.untried("default", "p")
+    assert "far/1.0 as me (outside, pods bound: 0" in lab.cluster.explainer.untried("default", "p")
     assert "it says: no room" in lab.cluster.explainer.untried("default", "p")
 
 
