@@ -45,7 +45,18 @@ def _parse(path: str, text: str) -> ast.Module:
 
 @functools.cache
 def repository_files() -> tuple[SourceFile, ...]:
-    """Every text file that belongs to the repository: all but what .gitignore names."""
+    """Every text file that belongs to the repository."""
+    contents = ((path, path.read_bytes()) for path in repository_paths())
+    return tuple(
+        SourceFile(path.relative_to(REPOSITORY).as_posix(), content.decode("utf-8"))
+        for path, content in contents
+        if b"\0" not in content
+    )
+
+
+@functools.cache
+def repository_paths() -> tuple[Path, ...]:
+    """Every file that belongs to the repository: all but what .gitignore names."""
     ignored = [
         line.strip().rstrip("/")
         for line in (REPOSITORY / ".gitignore").read_text(encoding="utf-8").splitlines()
@@ -58,12 +69,7 @@ def repository_files() -> tuple[SourceFile, ...]:
     found = []
     for folder, subfolders, names in os.walk(REPOSITORY):
         subfolders[:] = sorted(filter(belongs, subfolders))
-        for name in sorted(filter(belongs, names)):
-            path = Path(folder, name)
-            content = path.read_bytes()
-            if b"\0" not in content:
-                text = content.decode("utf-8")
-                found.append(SourceFile(path.relative_to(REPOSITORY).as_posix(), text))
+        found += [Path(folder, name) for name in sorted(filter(belongs, names))]
     return tuple(found)
 
 

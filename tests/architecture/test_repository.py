@@ -9,7 +9,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.architecture.source_tree import REPOSITORY, SourceFile, documents, repository_files
+from tests.architecture.source_tree import REPOSITORY, SourceFile, documents, repository_files, repository_paths
 
 #: Written in two halves, so that this file passes its own test.
 MACHINE_PATHS = ("/wo" + "rk/", "/tmp/" + "up")
@@ -19,6 +19,10 @@ PACKAGE_HOST = re.compile(
 )
 INDEX_OPTION = re.compile(r"(?:index-url|find-links)[ =]+\S*//(?P<host>[^/\s\"']+)")
 ALLOWED_HOSTS = {"pypi.org"}
+
+
+#: Whoever clones the repository carries every file of its history.
+BYTES_MAX = 400_000
 
 
 def machine_paths(files: Iterable[SourceFile]) -> list[str]:
@@ -74,6 +78,21 @@ def test_no_package_hosts() -> None:
 def test_package_host_is_found(line: str, count: int) -> None:
     """Public hosts, mirrors and options that choose one are all found."""
     assert len(package_hosts([SourceFile("x", line)])) == count
+
+
+def large_files(paths: Iterable[Path]) -> list[str]:
+    """Files that are larger than anything written by hand, such as packages that were left lying about."""
+    return [f"{path.name}: has more than {BYTES_MAX:,} bytes" for path in paths if path.stat().st_size > BYTES_MAX]
+
+
+def test_no_file_is_large() -> None:
+    assert large_files(repository_paths()) == []
+
+
+def test_large_file_is_found(tmp_path: Path) -> None:
+    (tmp_path / "package.whl").write_bytes(bytes(BYTES_MAX + 1))
+
+    assert large_files([tmp_path / "package.whl"]) == ["package.whl: has more than 400,000 bytes"]
 
 
 def broken_links(files: Iterable[SourceFile], exists: Iterable[str]) -> list[str]:
