@@ -298,13 +298,15 @@ def replicas_of_a_deployment_are_spread(control: Control) -> None:
 
 
 def its_events_tell_what_happened(control: Control) -> None:
-    control.apply(node("a", "1"), pod("p"))
-    placed(control, p="a")
-    control.apply(pod("q", "2"))
-    unschedulable(control, "q", _FULL)
-    until(lambda: bool(events(control, "p", "Scheduled") and events(control, "q", "FailedScheduling")), "the events")
-    (scheduled,), failed = events(control, "p", "Scheduled"), events(control, "q", "FailedScheduling")
-    assert scheduled["message"] == "Successfully assigned default/p to a"
+    # Events come late: pods of other cases must not have the same names.
+    control.apply(node("a", "1"), pod("told"))
+    placed(control, told="a")
+    control.apply(pod("refused", "2"))
+    unschedulable(control, "refused", _FULL)
+    until(lambda: bool(events(control, "told", "Scheduled")), "the event of the placed pod")
+    until(lambda: bool(events(control, "refused", "FailedScheduling")), "the event of the other")
+    (scheduled,), failed = events(control, "told", "Scheduled"), events(control, "refused", "FailedScheduling")
+    assert scheduled["message"] == "Successfully assigned default/told to a"
     assert "1 Insufficient cpu" in failed[0]["message"]
     assert {one["reportingComponent"] for one in (scheduled, *failed)} == {"default-scheduler"}
 
