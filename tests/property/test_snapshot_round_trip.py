@@ -106,6 +106,12 @@ def without_own(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     kept = {key: without_own(each) for key, each in value.items() if key not in OWN}
+    if isinstance(kept.get("spec"), dict) and "containers" in kept["spec"] and not kept["spec"].get("nodeName"):
+        # A pod that waits was tried when there was less; the copy tries it when everything is there.
+        annotations = kept["metadata"].pop("annotations", {})
+        kept["metadata"]["annotations"] = {k: v for k, v in annotations.items() if not k.startswith(PREFIX)}
+        for condition in kept["status"].get("conditions", {}).values():
+            condition.pop("message", None)
     if isinstance(kept.get("conditions"), list):
         kept["conditions"] = {condition["type"]: condition for condition in kept["conditions"]}
     return kept
