@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from schedlab.client.effects import Effect, WriteEffect
 from schedlab.client.protocol import Outcome, Write
 from schedlab.decisions.annotations import PREFIX, Projection
+from schedlab.decisions.changed_pods import ChangedPods
 
 if TYPE_CHECKING:
     from schedlab.apimachinery.errors import StatusError
@@ -31,31 +32,26 @@ class AnnotationWriter:
     def __init__(
         self, log: DecisionLog, pods: Lister, projection: Projection, on_error: Callable[[str, StatusError], None]
     ) -> None:
-        self._log, self._pods, self._projection, self._on_error = log, pods, projection, on_error
-        self._dirty: dict[str, None] = {}
-        log.on_change(self._mark)
-
-    def _mark(self, uid: str) -> None:
-        self._dirty[uid] = None
+        self._projection, self._on_error = projection, on_error
+        self._changed = ChangedPods(log, pods)
+        log.on_change(self._changed.add)
 
     def ready(self) -> bool:
         """Whether there are attempts that their pods do not show."""
-        return bool(self._dirty)
+        return bool(self._changed)
 
     def step(self) -> Sequence[Effect]:
         """Write the results of the pod that has waited longest."""
-        uid = next(iter(self._dirty))
-        del self._dirty[uid]
-        story = self._log.story(uid)
-        stored = None if story is None else self._pods.stored(story.name, story.namespace)
-        if story is None or stored is None or stored.uid != uid:
+        taken = self._changed.take()
+        if taken is None:
             return ()
+        story, stored = taken
         own: Mapping[str, str] = stored.view.metadata.annotations
         others = {key: value for key, value in own.items() if not key.startswith(PREFIX)}
         size = sum(len(key.encode()) + len(value.encode()) for key, value in others.items())
         texts = self._projection.annotations(story.namespace, story.name, story.attempts, size)
         gone = dict.fromkeys(key for key in own if key.startswith(PREFIX) and key not in texts)
-        patch = {"metadata": {"uid": uid, "annotations": {**gone, **texts}}}
+        patch = {"metadata": {"uid": stored.uid, "annotations": {**gone, **texts}}}
         write = Write("patch", "pods", story.namespace, story.name, patch, patch_type="merge", subresource="status")
         return (WriteEffect(stored.key, write),)
 

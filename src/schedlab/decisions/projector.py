@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from schedlab.decisions.annotations import PREFIX, Projection
+from schedlab.decisions.changed_pods import ChangedPods
 from schedlab.scheduler.queue.cluster_events import custom_result_keys
 
 if TYPE_CHECKING:
@@ -40,14 +41,13 @@ class AnnotationProjector:
         self, log: DecisionLog, pods: Lister, projection: Projection, touch: Callable[[str, str], None]
     ) -> None:
         self._log = log
-        self._pods = pods
         self._projection = projection
         self._touch = touch
-        self._dirty: dict[str, None] = {}
+        self._changed = ChangedPods(log, pods)
         self._texts: OrderedDict[_Key, Mapping[str, str]] = OrderedDict()
         self._texts_bytes = 0
         if projection.mode != "off":
-            log.on_change(self._mark)
+            log.on_change(self._changed.add)
 
     # --- Reading ---
 
@@ -93,23 +93,17 @@ class AnnotationProjector:
 
     # --- Renewing ---
 
-    def _mark(self, uid: str) -> None:
-        self._dirty[uid] = None
-
     def ready(self) -> bool:
         """Whether a pod may have to be shown anew."""
-        return bool(self._dirty)
+        return bool(self._changed)
 
     def step(self) -> Sequence[Effect]:
         """Renew the pod that has waited longest, unless it is gone or was written since its last attempt."""
-        uid = next(iter(self._dirty))
-        del self._dirty[uid]
-        story = self._log.story(uid)
-        if story is None:
-            return ()
-        stored = self._pods.stored(story.name, story.namespace)
-        if stored is not None and stored.uid == uid and stored.revision < story.complete_since:
-            self._touch(story.namespace, story.name)
+        taken = self._changed.take()
+        if taken is not None:
+            story, stored = taken
+            if stored.revision < story.complete_since:
+                self._touch(story.namespace, story.name)
         return ()
 
     def complete(self, effect: Effect, outcome: object) -> Sequence[Effect]:

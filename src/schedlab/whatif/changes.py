@@ -34,15 +34,8 @@ _OPTIONS: Final = WriteOptions(field_manager="kubectl", force=True)
 _KINDS: Final = ("delete", "drain", "cordon", "uncordon", "apply", "patch", "replace", "scale", "schedulerConfig")
 #: How often a drain asks again for pods that budgets keep.
 _DRAIN_EVERY_NS: Final = 5 * SECOND_NS
-#: What the server gives to every object that is created.
-_SERVERS_OWN: Final = (
-    "uid",
-    "resourceVersion",
-    "generation",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "managedFields",
-)
+#: What a new object must not have; the rest that is the server's own it gives anew by itself.
+_OF_THE_OLD: Final = ("resourceVersion", "managedFields")
 _PATCH_TYPES: Final = ("strategic", "merge", "json")
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "delete": ("namespace",),
@@ -214,7 +207,7 @@ def _replace(cluster: Cluster, change: Change, made: Made) -> None:
     old = registry.get(kind.full_name, name, namespace).thaw()
     fresh = patching.apply(old, form, body, kind.gvk, resource.schema).object
     fresh.pop("status", None)
-    for key in _SERVERS_OWN:
+    for key in _OF_THE_OLD:
         fresh["metadata"].pop(key, None)
     if kind.full_name == "pods":
         made.gone[f"{namespace}/{name}"] = "replaced"

@@ -76,13 +76,13 @@ function send(path: string, method: string, body?: unknown, type = ""): Promise<
   return askJson(`${path}?fieldManager=schedlab-ui`, { method, ...(body !== undefined && { body }), ...contentType });
 }
 
-/** What the server gives to every object that it creates. */
-const SERVERS_OWN = ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"];
+/** What a new object must not have; the rest that is the server's own it gives anew by itself. */
+const OF_THE_OLD = ["resourceVersion", "managedFields"];
 
 async function replaceByCopy(path: string, namespace: string, patch: JsonObject): Promise<void> {
   const { status: _, ...old } = await askJson<KubeObject>(path);
   const fresh = merged(old as JsonObject, patch) as unknown as KubeObject;
-  for (const key of SERVERS_OWN) delete (fresh.metadata as Record<string, unknown>)[key];
+  for (const key of OF_THE_OLD) delete (fresh.metadata as Record<string, unknown>)[key];
   // The server checks what will come before the old one goes.
   await check(fresh, namespace);
   await askJson(path, { method: "DELETE", body: { gracePeriodSeconds: 0 } });
