@@ -10,6 +10,7 @@ import asyncio
 import itertools
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from schedlab.api.object import StoredObject, WatchEvent
@@ -28,7 +29,7 @@ from schedlab.apiserver.durability import settle
 from schedlab.apiserver.encoding import ObjectEncoder
 from schedlab.apiserver.negotiation import Form, stream_form
 from schedlab.apiserver.options import ListQuery, read_include_object, read_list_query, read_revision
-from schedlab.apiserver.request import CONNECTION, Request
+from schedlab.apiserver.request import CONNECTION, FROM_HISTORY, Request
 from schedlab.apiserver.results import Pieces
 from schedlab.apiserver.routing import Route
 from schedlab.apiserver.watching import EventCache, FormLines, WatchStream, error_line, event_line
@@ -106,7 +107,8 @@ class ReadHandlers:
             fields = _only_named(fields, request.info.name)
         if query.watch:
             return ListOptions(labels=labels, fields=fields)
-        return _with_revision(query, ListOptions(labels=labels, fields=fields))
+        from_history = FROM_HISTORY in request.scope
+        return _with_revision(query, ListOptions(labels=labels, fields=fields, from_history=from_history))
 
     # --- watch -------------------------------------------------------------------------------------------------------
 
@@ -164,9 +166,7 @@ def _with_revision(query: ListQuery, selection: ListOptions) -> ListOptions:
             decode_continue(query.continue_token, "")
             raise new_bad_request("specifying resource version is not allowed when using continue")
         limit = 0 if text == "0" else limit
-        return ListOptions(
-            labels=selection.labels, fields=selection.fields, limit=limit, continue_token=query.continue_token
-        )
+        return replace(selection, limit=limit, continue_token=query.continue_token)
     try:
         revision = read_revision(text)
     except ValueError as error:
@@ -175,7 +175,7 @@ def _with_revision(query: ListQuery, selection: ListOptions) -> ListOptions:
     exact = revision > 0 and (match == "Exact" or (not match and limit > 0))
     # Any state at all is answered from what is at hand, and in one piece.
     limit = 0 if text == "0" else limit
-    return ListOptions(labels=selection.labels, fields=selection.fields, limit=limit, revision=revision, exact=exact)
+    return replace(selection, limit=limit, revision=revision, exact=exact)
 
 
 class _LineMaker:

@@ -20,6 +20,8 @@ from schedlab.kernel.clock import Clock
 BODY_BYTES_MAX: Final = 3 * 1024 * 1024
 #: Where our HTTP protocol class puts the TLS peer and the way to drop the connection.
 CONNECTION: Final = "schedlab.connection"
+#: Where a program of the same process says that lists of one revision may be older than what is compacted.
+FROM_HISTORY: Final = "schedlab.fromHistory"
 
 
 class ClientGone(Exception):

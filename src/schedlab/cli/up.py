@@ -183,11 +183,12 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, servin
             document=explain_html,
             ask=workers.ask,
             mirroring=mirroring,
+            past=cluster.past,
             trace=cluster.trace,
             shadows=shadows,
             strict=settings.strict_upstream,
         )
-        await served.serve(SimulatorApp(simulator, kubernetes=served.server), sockets.simulator)
+        await served.serve(SimulatorApp(simulator, kubernetes=served.from_history), sockets.simulator)
         addresses = {
             "apiserver": served.url,
             "simulator": f"http://{loopback_address(sockets.simulator)}",

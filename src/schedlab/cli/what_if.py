@@ -68,6 +68,12 @@ class Changes:
 def what_if(
     *,
     changes: Changes = Changes(),
+    at: Annotated[
+        int | None,
+        Parameter(
+            help="Revision of the past to begin at, as `schedlab decisions -o json` has them; tells what came as well."
+        ),
+    ] = None,
     duration: Annotated[str, Parameter(name="--for", help="How long the fork runs after the changes.")] = "2m",
     namespace: Annotated[
         str | None, Parameter(name=["--namespace", "-n"], help="Namespace of what is named; kubectl's if not given.")
@@ -82,7 +88,7 @@ def what_if(
         raise SchedlabError(
             "nothing is to change", hint="say what: schedlab what-if --drain NODE; see schedlab what-if --help"
         )
-    body = {"changes": given, "forSeconds": read_seconds(duration, "--for")}
+    body = {"changes": given, "forSeconds": read_seconds(duration, "--for"), **({} if at is None else {"at": at})}
     answer = simulator_api.ask(home, "POST", "/api/v1/what-if", body)
     print(json.dumps(answer, indent=2) if output == "json" else what_if_text(answer))
     return 0

@@ -8,6 +8,8 @@ from typing import Any
 
 def what_if_text(answer: Mapping[str, Any]) -> str:
     """Return the text of an answer of what-if."""
+    if "at" in answer:
+        return _then_text(answer)
     moves = answer["moves"]
     lines = [f"If you {', then '.join(answer['changes'])}:"]
     if not moves:
@@ -29,6 +31,23 @@ def move_lines(moves: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         replaced = move["replaces"] if move["replaces"] != move["pod"] else ""
         why = f"{move['why']} (in place of {replaced})" if replaced else move["why"]
         yield from ("", f"  {move['pod']:<{width}}  {where}", f"    {why}")
+
+
+def _then_text(answer: Mapping[str, Any]) -> str:
+    """Return the same about the past: where each pod was, would have gone, and was in truth."""
+    at, really, moves = answer["at"], answer["really"], answer["moves"]
+    when = f" ({at['time']})" if at["time"] else ""
+    lines = [f"If you had done this at revision {at['revision']}{when}: {', then '.join(answer['changes'])}"]
+    width = max((len(move["pod"]) for move in moves), default=0)
+    for move in moves:
+        lines += ["", f"  {move['pod']:<{width}}  {_place(move['before'], 'new')} -> {_place(move['after'], 'gone')}"]
+        lines += [f"    in truth: {_place(move['really'], 'gone')}", f"    {move['why']}"]
+    otherwise = sum(move["after"] != move["really"] for move in moves)
+    end = f"would be elsewhere than they were in truth by {really['time']}"
+    lines += ["", f"{otherwise} of {answer['pods']} pods {end}"]
+    if really["came"]:
+        lines.append(f"{really['came']} pods have come in truth that the fork does not know")
+    return "\n".join([*lines, *(f"warning: {problem}" for problem in answer["problems"])])
 
 
 def _place(node: str | None, absent: str) -> str:

@@ -24,7 +24,7 @@ from schedlab.client.informers import Informers, Unheard
 from schedlab.client.node_servers import LogSource
 from schedlab.cluster.api import API, APISettings
 from schedlab.cluster.driver import Caller
-from schedlab.cluster.past import fork_store
+from schedlab.cluster.past import Past, fork_store
 from schedlab.cluster.scheduler_instance import SchedulerInstance
 from schedlab.cluster.scheduler_pods.program import Surroundings as ProgramSurroundings
 from schedlab.cluster.scheduler_pods.programs import SchedulerLogs, SchedulerPrograms
@@ -127,6 +127,7 @@ class Cluster(API):
         store = None if original is None else fork_store(original.store, revision)
         super().__init__(clock, random, settings, caller, backend=backend, store=store)
         self.settings, self._random = settings, random
+        self.past = Past(self.store, clock, settings.history)
         self._reconfigured = 0
         # How many keep it at rest.
         self._resting = 0
@@ -283,6 +284,7 @@ class Cluster(API):
         return (*([own] if self.settings.schedules else []), *in_pods, *self.outsiders.known())
 
     def _written(self, obj: StoredObject, verb: str, subresource: str, options: WriteOptions) -> None:
+        self.past.note(obj.revision)
         self.spans.written(obj, verb, subresource, options)
         self.outsiders.written(obj, verb, subresource, options)
 

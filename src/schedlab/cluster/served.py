@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from schedlab.apimachinery.errors import StatusError
 from schedlab.apimachinery.time import format_time
+from schedlab.apiserver.answers import Receive, Scope, Send
 from schedlab.apiserver.app import APIServer, Settings
 from schedlab.apiserver.audit import AuditLog
 from schedlab.apiserver.authentication import ANONYMOUS_USER, UNSECURED_USER, Authenticator, UserInfo
@@ -28,6 +29,7 @@ from schedlab.apiserver.certificates import ensure_certificates, ensure_signing_
 from schedlab.apiserver.durability import settle
 from schedlab.apiserver.kubeconfig import write_kubeconfig
 from schedlab.apiserver.policy.bootstrap import bootstrap_access
+from schedlab.apiserver.request import FROM_HISTORY
 from schedlab.apiserver.server import Application, RunningServer
 from schedlab.client.node_servers import LogSource, NodeServer
 from schedlab.client.resource_metrics import ResourceMetrics
@@ -171,6 +173,10 @@ class ServedAPI:
         server = RunningServer(app, bound, self._certificates)
         self._servers.append(server)
         await server.start()
+
+    async def from_history(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer as the API server does (ASGI), and lists of one revision as long as history keeps it."""
+        await self.server({**scope, FROM_HISTORY: True}, receive, send)
 
     async def until_stopped(self) -> None:
         """Wait for SIGINT or SIGTERM; a bug in a part of the cluster, or a broken disk, is raised here."""

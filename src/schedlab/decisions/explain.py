@@ -32,11 +32,12 @@ _NODES_AT_ONCE: Final = 1000
 class PodQuestion:
     """What is asked of a pod.
 
-    attempt: the newest unless given. nodes: only these. all_plugins: numbers of what passed, too. versus: a node to
+    attempt: the newest unless given. uid: that of an earlier pod of the same name. nodes: only these. all_plugins: numbers of what passed, too. versus: a node to
     compare the chosen one (or the first of `nodes`) with. detailed: of how many nodes numbers are wanted.
     """
 
     attempt: int | None = None
+    uid: str = ""
     nodes: tuple[str, ...] = ()
     all_plugins: bool = False
     versus: str = ""

@@ -54,7 +54,9 @@ class Explainer:
 
         Raises LookupError with what is known instead when there is no such pod, attempt or node.
         """
-        story = self._log.find(namespace, name)
+        story = self._log.story(question.uid) if question.uid else self._log.find(namespace, name)
+        if question.uid and (story is None or (story.namespace, story.name) != (namespace, name)):
+            raise LookupError(f"no attempt of a pod {namespace}/{name} with the uid {question.uid} is recorded")
         if story is None or not story.attempts:
             raise LookupError(self.untried(namespace, name))
         out = yield from explaining(_with_deed_last(story), question, self)
@@ -63,7 +65,7 @@ class Explainer:
 
     def add_present(self, out: dict[str, Any], namespace: str, name: str) -> None:
         """Add to an explanation what is known beside the attempt: how the pod is now, and what to be wary of."""
-        story = self._log.find(namespace, name) or PodStory(out["uid"], namespace, name)
+        story = self._log.story(out["uid"]) or PodStory(out["uid"], namespace, name)
         pod = self._pods.get(name, namespace)
         out["attempts"] = [attempt.number for attempt in story.attempts]
         out["state"] = fate(story, pod, self._log.preempted_by(namespace, name))

@@ -89,6 +89,12 @@ class PodStory:
         """Return the attempts that were complete before a revision was written."""
         return [attempt for attempt in self.attempts if 0 < attempt.complete_since <= revision]
 
+    def until(self, revision: int | None) -> Sequence[Attempt]:
+        """Return the attempts that had begun at a revision; None is now."""
+        if revision is None:
+            return self.attempts
+        return [attempt for attempt in self.attempts if attempt.packed.head.revision <= revision]
+
     @property
     def complete_since(self) -> int:
         """The first revision that shows all attempts that are complete."""

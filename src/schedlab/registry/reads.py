@@ -92,7 +92,14 @@ class Reader:
         while True:
             missing = options.limit - len(found) if options.limit else 0
             try:
-                page = self._core.store.page(resource.storage, prefix, after=after, limit=missing, revision=revision)
+                page = self._core.store.page(
+                    resource.storage,
+                    prefix,
+                    after=after,
+                    limit=missing,
+                    revision=revision,
+                    from_history=options.from_history,
+                )
             except Compacted:
                 raise self._expired(options, after, resource.prefix(namespace)) from None
             items = self._present(resource, page.items)

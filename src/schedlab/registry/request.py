@@ -60,7 +60,8 @@ class DeleteOptions:
 class ListOptions:
     """Which objects a list, a watch or a deletecollection is about.
 
-    `revision` with `exact` lists the state of that revision; without, any state that is not older.
+    `revision` with `exact` lists the state of that revision; without, any state that is not older. `from_history`: also
+    one that is compacted, if history keeps it.
     """
 
     labels: Selector = field(default_factory=selectors.everything)
@@ -69,6 +70,7 @@ class ListOptions:
     continue_token: str = ""
     revision: int = 0
     exact: bool = False
+    from_history: bool = False
 
     @property
     def selects_all(self) -> bool:

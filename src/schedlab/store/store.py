@@ -13,6 +13,7 @@ be rebuilt from are separate settings.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -192,9 +193,19 @@ class Store:
         return [obj for key in table.walk(prefix) if (obj := table.get(key)) is not None]
 
     def page(
-        self, resource: str, prefix: str = "", *, after: str = "", limit: int = 0, revision: int | None = None
+        self,
+        resource: str,
+        prefix: str = "",
+        *,
+        after: str = "",
+        limit: int = 0,
+        revision: int | None = None,
+        from_history: bool = False,
     ) -> Page:
-        """Return at most `limit` objects behind the key `after`, as they are now or were at a revision."""
+        """Return at most `limit` objects behind the key `after`, as they are now or were at a revision.
+
+        Raises Compacted, `from_history` only for a revision that history does not keep either.
+        """
         if self.on_read is not None:
             self.on_read(resource, prefix)
         shown = self.revision if revision is None else revision
@@ -204,25 +215,40 @@ class Store:
             items = [obj for _, key in zip(range(limit or len(table)), keys, strict=False) if (obj := table.get(key))]
             remaining = table.count(prefix, items[-1].key) if limit and items else 0
             return Page(items, shown, remaining)
-        self._require(shown)
-        past = self._past(resource, table, prefix, after, shown)
-        cut = limit or len(past)
-        return Page(past[:cut], shown, max(0, len(past) - cut))
+        oldest = self._log.floor if from_history else self.compacted_revision
+        if shown < oldest:
+            raise Compacted(shown, oldest)
+        return self._past(resource, table, prefix, after, shown, limit)
 
-    def _past(self, resource: str, table: Table, prefix: str, after: str, revision: int) -> Sequence[StoredObject]:
-        """List the objects as they were: what has not changed since, and what the changes replaced."""
+    def _past(self, resource: str, table: Table, prefix: str, after: str, revision: int, limit: int) -> Page:
+        """List objects as they were: what has not changed since, and what the changes replaced."""
         replaced: dict[str, StoredObject | None] = {}
         for event in self._log.after(revision):
-            if event.object.resource == resource:
-                replaced.setdefault(event.object.key, event.previous)
-        old = [key for key in replaced if key.startswith(prefix) and key > after]
-        keys = sorted({**dict.fromkeys(table.walk(prefix, after)), **dict.fromkeys(old)})
-        found = (replaced[key] if key in replaced else table.get(key) for key in keys)
-        return [obj for obj in found if obj is not None]
+            key = event.object.key
+            if event.object.resource == resource and key.startswith(prefix) and key > after:
+                replaced.setdefault(key, event.previous)
+        gone = [key for key in replaced if table.get(key) is None]
+        items: list[StoredObject] = []
+        for key in heapq.merge(table.walk(prefix, after), sorted(gone)):
+            obj = replaced[key] if key in replaced else table.get(key)
+            if obj is not None:
+                items.append(obj)
+                if len(items) == limit:
+                    break
+        last = items[-1].key if items else after
+        came_back = sum(key > last and replaced[key] is not None for key in gone)
+        not_yet = sum(key > last and obj is None and table.get(key) is not None for key, obj in replaced.items())
+        return Page(items, revision, table.count(prefix, last) + came_back - not_yet)
 
     def _require(self, revision: int) -> None:
         if revision < self.compacted_revision:
             raise Compacted(revision, self.compacted_revision)
+
+    def changes(self, since: int, upto: int) -> Sequence[WatchEvent]:
+        """Return all changes after one revision up to another, oldest first; raises Compacted when they are not kept."""
+        if since < self._log.floor:
+            raise Compacted(since, self._log.floor)
+        return tuple(self._log.after(since, upto))
 
     def changes_of(self, resource: str, key: str) -> Iterator[WatchEvent]:
         """Walk over the changes of one object that are kept, oldest first."""

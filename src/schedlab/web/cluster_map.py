@@ -2,8 +2,12 @@
 
     GET /api/v1/map        lines of JSON, nodes and pods by name:
     {"nodes": {"node-0": {…}}, "pods": {}, "complete": false}
-    {"nodes": {}, "pods": {"default/web-0": {…}}, "complete": true}       all that there is has been told
-    {"nodes": {}, "pods": {"default/web-0": null}}                        what changed in the last BATCH_S; null is gone
+    {"nodes": {}, "pods": {"default/web-0": {…}}, "complete": true, "revision": 7}      all that there is has been told
+    {"nodes": {}, "pods": {"default/web-0": null}, …}                     what changed in the last BATCH_S; null is gone
+
+A line with a revision, the last one of all that belongs together, brings what was told before to that revision. `?at=`
+asks for how it was at one, and then the stream ends; with `?from=`, for whoever knows how it was at another, only what
+differs is told.
 
 Whole objects would be ten times as much: 50,000 pods of 2 kB are 100 MB to send and to parse.
 """
@@ -20,8 +24,9 @@ import orjson
 from schedlab.api.object import StoredObject, WatchEvent
 from schedlab.api.rules.requests import amounts_of, pod_requests
 from schedlab.api.views.core import Node, Pod
+from schedlab.cluster.past import Difference, Past
 from schedlab.registry import Registry
-from schedlab.web.routing import Refusal, Request, Route, Stream
+from schedlab.web.routing import Refusal, Request, Route, Stream, paced
 from schedlab.web.simulator import Simulator
 
 ThingT = TypeVar("ThingT")
@@ -30,6 +35,8 @@ ThingT = TypeVar("ThingT")
 BATCH_S: Final = 0.1
 #: Of so many objects a line tells, so that other requests get their turn between two.
 _LINE: Final = 500
+_RESOURCES: Final = ("nodes", "pods")
+_LINES: Final = "application/x-ndjson"
 _TEMPLATE_HASH: Final = "pod-template-hash"
 
 
@@ -38,25 +45,31 @@ class MapStream:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._changed: dict[str, dict[str, StoredObject | None]] = {"nodes": {}, "pods": {}}
+        self._changed: dict[str, dict[str, StoredObject | None]] = {resource: {} for resource in _RESOURCES}
+        self._revision = 0
         self._news = asyncio.Event()
 
-    async def lines(self) -> AsyncIterator[bytes]:
-        """Yield the lines, without end."""
+    async def lines(self, known: Difference | None = None, revision: int = 0) -> AsyncIterator[bytes]:
+        """Yield the lines, without end; beginning with all there is, or with what is `known` to differ at a revision."""
         watches = []
         try:
             found = {}
-            for resource in ("nodes", "pods"):
-                listed = self._registry.list(resource)
-                found[resource] = listed.items
-                watches.append(self._registry.watch(resource, listed.revision, partial(self._note, resource)))
-            for line in _all(found["nodes"], found["pods"]):
+            for resource in _RESOURCES:
+                since = revision
+                if known is None:
+                    listed = self._registry.list(resource)
+                    since, found[resource] = listed.revision, {stored.key: stored for stored in listed.items}
+                watches.append(self._registry.watch(resource, since, partial(self._note, resource)))
+                self._revision = max(self._revision, since)
+            for line in told(found if known is None else known, self._revision):
                 yield line
                 await asyncio.sleep(0)
             while True:
                 await self._news.wait()
                 await asyncio.sleep(BATCH_S)
-                for line in self._changes():
+                self._news.clear()
+                changed, self._changed = self._changed, {resource: {} for resource in _RESOURCES}
+                for line in told(changed, self._revision):
                     yield line
                     await asyncio.sleep(0)
         finally:
@@ -65,24 +78,32 @@ class MapStream:
 
     def _note(self, resource: str, event: WatchEvent) -> None:
         self._changed[resource][event.object.key] = None if event.type == "DELETED" else event.object
+        self._revision = max(self._revision, event.revision)
         self._news.set()
 
-    def _changes(self) -> Iterator[bytes]:
-        self._news.clear()
-        nodes, pods = self._changed["nodes"], self._changed["pods"]
-        self._changed = {"nodes": {}, "pods": {}}
-        for part in _parts(list(nodes.items())):
-            yield _line({name: None if node is None else _node(node.view) for name, node in part}, {})
-        for part in _parts(list(pods.items())):
-            yield _line({}, {key: None if pod is None else _pod(pod.view) for key, pod in part})
+
+async def lines_at(past: Past, registry: Registry, revision: int, known: int | None) -> AsyncIterator[bytes]:
+    """Yield how all was at a revision, or only what differs from one that is known."""
+    if known is None:
+        # All there is now, which nothing has to be looked up for, and then what was otherwise.
+        known = past.newest
+        now = {resource: {stored.key: stored for stored in registry.list(resource).items} for resource in _RESOURCES}
+        for line in told(now):
+            yield line
+            await asyncio.sleep(0)
+    for line in told(await paced(past.difference(known, revision, _RESOURCES)), revision):
+        yield line
+        await asyncio.sleep(0)
 
 
-def _all(nodes: Sequence[StoredObject], pods: Sequence[StoredObject]) -> Iterator[bytes]:
-    for some in _parts(nodes):
-        yield _line({node.key: _node(node.view) for node in some}, {})
-    for some in _parts(pods):
-        yield _line({}, {pod.key: _pod(pod.view) for pod in some})
-    yield _line({}, {}, complete=True)
+def told(objects: Difference, revision: int | None = None) -> Iterator[bytes]:
+    """Yield the lines that tell of objects; with a revision all is complete then."""
+    for node_part in _parts(list(objects["nodes"].items())):
+        yield _line({key: None if node is None else _node(node.view) for key, node in node_part}, {})
+    for pod_part in _parts(list(objects["pods"].items())):
+        yield _line({}, {key: None if pod is None else _pod(pod.view) for key, pod in pod_part})
+    if revision is not None:
+        yield _line({}, {}, complete=True, revision=revision)
 
 
 def _parts(things: Sequence[ThingT]) -> Iterator[Sequence[ThingT]]:
@@ -90,8 +111,8 @@ def _parts(things: Sequence[ThingT]) -> Iterator[Sequence[ThingT]]:
         yield things[start : start + _LINE]
 
 
-def _line(nodes: dict[str, Any], pods: dict[str, Any], *, complete: bool = False) -> bytes:
-    return orjson.dumps({"nodes": nodes, "pods": pods, "complete": complete}) + b"\n"
+def _line(nodes: dict[str, Any], pods: dict[str, Any], **more: Any) -> bytes:
+    return orjson.dumps({"nodes": nodes, "pods": pods, "complete": False, **more}) + b"\n"
 
 
 def _node(node: Node) -> dict[str, Any]:
@@ -132,11 +153,25 @@ def _workload(pod: Pod) -> str:
     )
 
 
-async def get_map(simulator: Simulator, _request: Request) -> Stream:
-    """Tell what there is, and go on with what changes."""
-    if simulator.mirroring is None:
+async def get_map(simulator: Simulator, request: Request) -> Stream:
+    """Tell what there is, and go on with what changes; `?at=REVISION`: what there was, and no more.
+
+    `?from=REVISION`: to whoever knows how it was then, only what differs.
+    """
+    at, known = request.number("at"), request.number("from")
+    if simulator.mirroring is None or simulator.past is None:
         raise Refusal(400, "there is no cluster here, only a scheduler")
-    return Stream(MapStream(simulator.mirroring.registry).lines(), "application/x-ndjson")
+    registry, past = simulator.mirroring.registry, simulator.past
+    for revision in (at, known):
+        if revision is not None:
+            past.require(revision)
+    if at is not None:
+        return Stream(lines_at(past, registry, at, known), _LINES)
+    if known is None:
+        return Stream(MapStream(registry).lines(), _LINES)
+    newest = past.newest
+    difference = await paced(past.difference(known, newest, _RESOURCES))
+    return Stream(MapStream(registry).lines(difference, newest), _LINES)
 
 
 ROUTES = (Route("GET", "/api/v1/map", get_map),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from itertools import islice
-from typing import Final, TypeVar
+from typing import Final
 
 import orjson
 
@@ -13,13 +13,10 @@ from schedlab.apimachinery.time import TimeError, parse_time
 from schedlab.decisions.explain import DETAILED, PodQuestion
 from schedlab.decisions.log import DecisionLog
 from schedlab.decisions.tables import TABLES, Query, Row, Search, rows_of_attempts
-from schedlab.kernel.steps import Steps
-from schedlab.web.routing import Answer, Refusal, Request, Route, Stream, json_answer
+from schedlab.web.routing import Answer, Refusal, Request, Route, Stream, json_answer, paced
 from schedlab.web.simulator import Simulator
 from schedlab.web.whatif import ask
 from schedlab.whatif.foreign import explain_foreign
-
-T = TypeVar("T")
 
 _PAGE: Final = 100
 _PAGE_MAX: Final = 1000
@@ -29,17 +26,6 @@ _LOOKED_AT_AT_ONCE: Final = 200
 #: A page with words of others is kept, never shown as one of ours.
 _AS_FILE: Final = (("content-disposition", "attachment"),)
 _RESULTS: Final = ("scheduled", "unschedulable", "error")
-
-
-async def paced(steps: Steps[T]) -> T:
-    """Do work step by step; in between others have their turn."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        await asyncio.sleep(0)
 
 
 def _log(simulator: Simulator) -> DecisionLog:
@@ -59,6 +45,7 @@ async def decision(simulator: Simulator, request: Request) -> Answer:
     _log(simulator)
     question = PodQuestion(
         attempt=request.number("attempt"),
+        uid=request.word("uid"),
         nodes=tuple(request.query.get("node", ())),
         all_plugins=request.flag("allPlugins"),
         versus=request.word("vs"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from schedlab.web import cluster_map, decisions, mirroring, pages, sessions, shadows, status, traces, whatif
+from schedlab.web import cluster_map, decisions, mirroring, pages, past, sessions, shadows, status, traces, whatif
 from schedlab.web.routing import Route
 
 ROUTES: Final[tuple[Route, ...]] = (
@@ -12,6 +12,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *sessions.ROUTES,
     *status.ROUTES,
     *cluster_map.ROUTES,
+    *past.ROUTES,
     *decisions.ROUTES,
     *whatif.ROUTES,
     *mirroring.ROUTES,

@@ -10,15 +10,18 @@ raises: a Refusal becomes a JSON error with that status, a SchedlabError status 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import parse_qs, unquote
 
 import orjson
 
+from schedlab.kernel.steps import Steps
 from schedlab.web.simulator import Simulator
 
+T = TypeVar("T")
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -126,6 +129,17 @@ class Request:
             return orjson.loads(await self.body(bytes_max))
         except orjson.JSONDecodeError as error:
             raise Refusal(400, f"the body is not JSON: {error}") from error
+
+
+async def paced(steps: Steps[T]) -> T:
+    """Do work step by step; in between others have their turn."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        await asyncio.sleep(0)
 
 
 Handler: TypeAlias = Callable[[Simulator, Request], Awaitable[Answer | Stream]]

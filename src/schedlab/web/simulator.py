@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from schedlab.cluster.past import Past
 from schedlab.decisions.explain import PodQuestion
 from schedlab.decisions.log import DecisionLog
 from schedlab.kernel.steps import Steps
@@ -33,6 +34,7 @@ class Simulator:
     logins: checks who asks; None lets everybody in.
     document: writes an explanation as an HTML page that stands alone.
     strict: results are on the pods only, streams end and replays take no time, as with kube-scheduler-simulator.
+    past: tells revisions that are kept and how they differ; None where there is only a scheduler.
     ask: has a question about the whole cluster answered by a worker; None where there is only a scheduler.
     """
 
@@ -44,5 +46,6 @@ class Simulator:
     ask: Callable[[Question], Awaitable[Any]] | None = None
     document: Callable[[Mapping[str, Any]], str] | None = None
     mirroring: Mirroring | None = None
+    past: Past | None = None
     shadows: Sequence[Shadow] = ()
     strict: bool = False

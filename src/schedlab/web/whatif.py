@@ -15,6 +15,7 @@ from schedlab.whatif.fit import LIMIT_MAX, fit
 from schedlab.whatif.help import what_would_help
 from schedlab.whatif.pending import FIXES_MAX, pending
 from schedlab.whatif.plan import plan_drain, plan_nodes
+from schedlab.whatif.then import what_if_then
 from schedlab.whatif.what_if import DEFAULT_S, what_if
 from schedlab.whatif.workers import Question, WorkerError
 
@@ -51,25 +52,38 @@ async def help_for(simulator: Simulator, request: Request) -> Answer:
 
 
 async def what_if_answer(simulator: Simulator, request: Request) -> Answer:
-    """Make changes on a fork and tell which pods move; the body is `{"changes": […], "forSeconds": 120}`."""
+    """Make changes on a fork and tell which pods move; the body is `{"changes": […], "forSeconds": 120, "at": REVISION}`.
+
+    With `at` the fork begins at that revision, and the answer tells what came in truth as well.
+    """
     body = await request.json()
     if not isinstance(body, dict):
         raise SchedlabError("the body is no object", hint='it is like {"changes": [{"cordon": "node-1"}]}')
     changes = read_changes(body.get("changes"))
-    duration_s = _duration_s(body)
+    duration_s, revision = _duration_s(body), _revision(body)
+    if revision is not None:
+        return await ask(
+            simulator, request, lambda cluster: what_if_then(cluster, changes, revision, duration_s).data()
+        )
     return await ask(simulator, request, lambda cluster: what_if(cluster, changes, duration_s).data())
 
 
 async def pending_pods(simulator: Simulator, request: Request) -> Answer:
-    """Tell which pods wait and why, and what would help; `?namespace=` chooses, `?fixes=N` groups are helped."""
-    namespace, fixes = request.word("namespace"), request.number("fixes", FIXES_MAX)
+    """Tell which pods wait and why, and what would help; `?namespace=` chooses, `?fixes=N` groups are helped.
+
+    `?at=REVISION`: which waited then.
+    """
+    namespace, fixes, at = request.word("namespace"), request.number("fixes", FIXES_MAX), request.number("at")
     assert fixes is not None
-    return await ask(simulator, request, lambda cluster: pending(cluster, namespace, fixes_max=fixes).data())
+    return await ask(
+        simulator, request, lambda cluster: pending(cluster, namespace, fixes_max=fixes, revision=at).data()
+    )
 
 
 async def not_full(simulator: Simulator, request: Request) -> Answer:
-    """Tell what keeps free capacity from being used."""
-    return await ask(simulator, request, lambda cluster: why_not_full(cluster).data())
+    """Tell what keeps free capacity from being used; `?at=REVISION`: what kept it then."""
+    at = request.number("at")
+    return await ask(simulator, request, lambda cluster: why_not_full(cluster, at).data())
 
 
 async def fit_answer(simulator: Simulator, request: Request) -> Answer:
@@ -124,6 +138,13 @@ def _duration_s(body: Mapping[str, Any]) -> int:
             hint="leave it out for two minutes",
         )
     return duration_s
+
+
+def _revision(body: Mapping[str, Any]) -> int | None:
+    revision = body.get("at")
+    if revision is not None and (not isinstance(revision, int) or isinstance(revision, bool)):
+        raise SchedlabError(f"{revision!r} is not a revision", location="at", hint="leave it out for now")
+    return revision
 
 
 ROUTES = (

@@ -96,9 +96,12 @@ class NotFull:
         }
 
 
-def why_not_full(cluster: Cluster) -> NotFull:
-    """Say what keeps free capacity of a cluster from being used."""
-    trial = Trial.of(cluster)
+def why_not_full(cluster: Cluster, revision: int | None = None) -> NotFull:
+    """Say what keeps free capacity of a cluster from being used, or kept it at a revision.
+
+    Raises SchedlabError when the revision is not kept.
+    """
+    trial = Trial.of(cluster) if revision is None else Trial.at(cluster, revision)
     trial.scheduler.cache.refresh()
     table = trial.scheduler.cache.table
     waiting = _waiting(trial)

@@ -79,6 +79,10 @@ class Made:
     gone: dict[str, str] = field(default_factory=dict)
     draining: dict[str, None] = field(default_factory=dict)
 
+    def kept(self) -> tuple[str, ...]:
+        """Say which pods could not be evicted."""
+        return tuple(f"pod {key} is kept on its node by a disruption budget" for key in self.draining)
+
 
 # --- Reading ---------------------------------------------------------------------------------------------------------
 

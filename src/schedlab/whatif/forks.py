@@ -24,7 +24,7 @@ def fork(
     scheduler_config: tuple[Mapping[str, Any] | None, str] | None = None,
     lean: bool = False,
 ) -> Cluster:
-    """Return a fork of a cluster as it is now or was at a kept revision, started, on a virtual clock.
+    """Return a fork of a cluster as it is now or was at a kept revision, started, on a virtual clock of that time.
 
     `scheduler_config` is another configuration (None: the default one) and where it comes from; with it, or for a
     revision, the scheduler begins anew, too. `lean`: no kubelet runs pods, filters stop at their first no, nothing is kept
@@ -37,10 +37,11 @@ def fork(
         settings = replace(
             settings, scheduler_config=scheduler_config[0], scheduler_config_location=scheduler_config[1]
         )
+    then_ns = None if revision is None else cluster.past.time_of(revision)
     if scheduler_config is not None and revision is None:
         revision = cluster.store.durable_revision
     made = Cluster(
-        VirtualClock(cluster.clock.now_ns()),
+        VirtualClock(cluster.clock.now_ns() if then_ns is None else then_ns),
         SeededRandom(cluster.store.durable_revision if revision is None else revision),
         settings,
         ForkCaller(cluster.scheduler.extenders) if calls_out(cluster.caller) else None,

@@ -74,16 +74,24 @@ class Pending:
         }
 
 
-def pending(cluster: Cluster, namespace: str = "", *, fixes_max: int = FIXES_MAX) -> Pending:
-    """Group the pods that wait (in one namespace), and search a change for the largest groups."""
-    pods = cluster.informers.lister("pods").all_stored(namespace or None)
+def pending(
+    cluster: Cluster, namespace: str = "", *, fixes_max: int = FIXES_MAX, revision: int | None = None
+) -> Pending:
+    """Group the pods that wait (in one namespace), and search a change for the largest groups; also of a kept revision.
+
+    Raises SchedlabError when the revision is not kept.
+    """
+    if revision is None:
+        pods = cluster.informers.lister("pods").all_stored(namespace or None)
+    else:
+        pods = [pod for pod in cluster.past.objects(revision, "pods") if namespace in ("", pod.namespace)]
     alive = [stored for stored in pods if stored.view.status.phase not in _OVER]
     groups: dict[tuple[str, ...], Group] = {}
     seen: dict[str, tuple[dict[str, int], str]] = {}
     for stored in alive:
         if stored.view.spec.node_name:
             continue
-        reasons, message = _reasons(cluster, stored, seen)
+        reasons, message = _reasons(cluster, stored, revision, seen)
         group = groups.setdefault(tuple(sorted(reasons)) or (message,), Group({}, message))
         group.pods.append(stored)
         for reason, nodes in reasons.items():
@@ -94,20 +102,24 @@ def pending(cluster: Cluster, namespace: str = "", *, fixes_max: int = FIXES_MAX
         for group in ranked[:fixes_max]:
             name = group.pods[0].view.spec.scheduler_name
             if name not in trials:
-                trials[name] = Trial.of_name(cluster, name)
+                trials[name] = Trial.of_name(cluster, name) if revision is None else Trial.at(cluster, revision, name)
             group.help = help_in(trials[name], group.pods[0])
     return Pending(tuple(ranked), len(alive))
 
 
 def _reasons(
-    cluster: Cluster, stored: StoredObject, seen: dict[str, tuple[dict[str, int], str]]
+    cluster: Cluster, stored: StoredObject, revision: int | None, seen: dict[str, tuple[dict[str, int], str]]
 ) -> tuple[dict[str, int], str]:
-    """Return why the newest attempt failed, by reason on how many nodes, and in words; equal words are read once."""
+    """Return why the newest attempt failed, by reason on how many nodes, and in words; equal words are read once.
+
+    Of a revision, that is the newest one that had begun.
+    """
     story = cluster.log.story(stored.uid)
-    if story is None or not story.attempts:
+    attempts = [] if story is None else story.until(revision)
+    if not attempts:
         untried = why_untried(stored.key, stored.view, cluster.schedulers())
         return {}, _without_name(untried, stored)
-    attempt = story.attempts[-1]
+    attempt = attempts[-1]
     message = attempt.packed.head.failure_message
     if message not in seen:
         seen[message] = _reasons_of(attempt.cycle()), message

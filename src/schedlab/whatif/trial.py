@@ -113,12 +113,17 @@ class Trial:
         return cls._made(cluster, listers, instance, Origin.of(instance.scheduler))
 
     @classmethod
-    def at(cls, cluster: Cluster, revision: int, scheduler_name: str, without: StoredObject | None = None) -> Trial:
-        """Return the same on the objects of a revision, but for one; raises SchedlabError when that is not kept."""
+    def at(
+        cls, cluster: Cluster, revision: int, scheduler_name: str = "", without: StoredObject | None = None
+    ) -> Trial:
+        """Return the same on the objects of a revision, but for one; raises SchedlabError when that is not kept.
+
+        Without a name it is the cluster's own scheduler.
+        """
         listers = FrozenListers(fork_store(cluster.store, revision))
         if without is not None:
             listers.lister(without.resource).drop(without)
-        return cls._told(cluster, listers, responsible(cluster, scheduler_name))
+        return cls._told(cluster, listers, responsible(cluster, scheduler_name) if scheduler_name else None)
 
     @classmethod
     def _told(cls, cluster: Cluster, listers: FrozenListers, instance: SchedulerInstance | None) -> Trial:

@@ -6,7 +6,7 @@ configuration is compared with the one in force by placing all pods anew with bo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -70,95 +70,114 @@ class WhatIf:
 def what_if(cluster: Cluster, changes: Sequence[Change], duration_s: int = DEFAULT_S) -> WhatIf:
     """Make changes on a fork and let it run; raises SchedlabError for a change that cannot be made."""
     texts = tuple(change.text for change in changes)
-    configurations = [change for change in changes if change.kind == "schedulerConfig"]
-    others = [change for change in changes if change.kind != "schedulerConfig"]
-    if len(configurations) > 1:
-        raise SchedlabError(
-            "two scheduler configurations are given", location=configurations[1].place, hint="compare them one by one"
-        )
-    made, done, before = cluster, Made(), _pods(cluster)
+    configuration, others = split(changes)
+    made, done, before = cluster, Made(), alive(cluster.informers.lister("pods").list())
     moves: list[Move] = []
     if others:
         made = fork(cluster)
-        _run(made, others, done, duration_s)
-        moves += _moves(before, _pods(made), done.gone, cluster.log, made.log)
-    if configurations:
-        raw, location = configurations[0].what, str(configurations[0].more.get("location", ""))
+        run(made, others, done, duration_s)
+        moves += moves_between(before, made, done, cluster.log)
+    if configuration is not None:
+        raw, location = configuration.what, str(configuration.more.get("location", ""))
         moves += [
             Move(pod.key, flip.before, flip.after, flip.reason, flip.plugin)
             for pod, flip in compare(made, raw, location)
         ]
-    kept = tuple(f"pod {key} is kept on its node by a disruption budget" for key in done.draining)
-    return WhatIf(texts, duration_s if others else 0, tuple(moves), kept, len(before))
+    return WhatIf(texts, duration_s if others else 0, tuple(moves), done.kept(), len(before))
 
 
-def _run(made: Cluster, changes: Sequence[Change], done: Made, duration_s: int) -> None:
+def split(changes: Sequence[Change]) -> tuple[Change | None, Sequence[Change]]:
+    """Return the other scheduler configuration, if one is given, and the changes of objects; raises SchedlabError."""
+    configurations = [change for change in changes if change.kind == "schedulerConfig"]
+    if len(configurations) > 1:
+        raise SchedlabError(
+            "two scheduler configurations are given", location=configurations[1].place, hint="compare them one by one"
+        )
+    others = [change for change in changes if change.kind != "schedulerConfig"]
+    return (configurations[0] if configurations else None), others
+
+
+def run(made: Cluster, changes: Sequence[Change], done: Made, duration_s: int, *, settles: bool = True) -> None:
+    """Make changes on a fork and let it run; `settles`: all that waits to be done is, before and after each change."""
     assert isinstance(made.clock, VirtualClock), "a fork runs on a virtual clock"
     driver = BatchDriver(made.engine, made.clock)
-    # The fork begins as after a restart; what that does must not be taken for what the changes do.
-    driver.settle()
+    if settles:
+        # The fork begins as after a restart; what that does must not be taken for what the changes do.
+        driver.settle()
     for change in changes:
         make(made, change, done)
-        driver.settle()
+        if settles:
+            driver.settle()
     end_ns = made.clock.now_ns() + duration_s * SECOND_NS
     finish_drains(made, driver, done, end_ns)
     driver.run_until(end_ns)
 
 
-def _pods(cluster: Cluster) -> dict[str, Pod]:
+def alive(pods: Iterable[Pod]) -> dict[str, Pod]:
     """Return the pods that are not over, by uid."""
-    pods = cluster.informers.lister("pods").list()
     return {pod.metadata.uid: pod for pod in pods if pod.status.phase not in _OVER}
 
 
 # --- What is different -----------------------------------------------------------------------------------------------
 
 
-def _moves(
-    before: Mapping[str, Pod], after: Mapping[str, Pod], gone: Mapping[str, str], old: DecisionLog, new: DecisionLog
+def moves_between(
+    before: Mapping[str, Pod], made: Cluster, done: Made, old: DecisionLog, revision: int | None = None
 ) -> Iterator[Move]:
+    """Yield the pods that are elsewhere on a fork than before, which was at a revision, if not now."""
+    pods, new = made.informers.lister("pods").list(), made.log
+    after, gone = alive(pods), {**_ended(pods), **done.gone}
     lost = [pod for uid, pod in before.items() if uid not in after]
     fresh = [pod for uid, pod in after.items() if uid not in before]
     victims = _victims(new)
     for uid, pod in before.items():
         there = after.get(uid)
         if there is not None and there.spec.node_name != pod.spec.node_name:
-            yield _placed(there, pod.spec.node_name, old, new)
-    replaced = _successors(lost, fresh)
+            yield _placed(there, pod.spec.node_name, _last(old, pod, revision), _last(new, pod))
+    replaced = successors(lost, fresh)
     for pod in lost:
-        why = gone.get(_key(pod)) or victims.get(_key(pod)) or "deleted by a controller"
+        why = gone.get(key_of(pod)) or victims.get(key_of(pod)) or "deleted by a controller"
         successor = replaced.get(pod.metadata.uid)
         if successor is None:
-            yield Move(_key(pod), pod.spec.node_name, None, why)
+            yield Move(key_of(pod), pod.spec.node_name, None, why)
         else:
             after_node = successor.spec.node_name
-            why = why if after_node else f"{why}; {_message(new, successor)}"
-            yield Move(_key(successor), pod.spec.node_name, after_node, why, replaces=_key(pod))
+            why = why if after_node else f"{why}; {last_message(new, successor)}"
+            yield Move(key_of(successor), pod.spec.node_name, after_node, why, replaces=key_of(pod))
     taken = {pod.metadata.uid for pod in replaced.values()}
     for pod in fresh:
         if pod.metadata.uid not in taken:
-            why = "new" if pod.spec.node_name else f"new; {_message(new, pod)}"
-            yield Move(_key(pod), None, pod.spec.node_name, why)
+            why = "new" if pod.spec.node_name else f"new; {last_message(new, pod)}"
+            yield Move(key_of(pod), None, pod.spec.node_name, why)
 
 
-def _key(pod: Pod) -> str:
+def _ended(pods: Iterable[Pod]) -> dict[str, str]:
+    """Return how pods have ended, by key."""
+    ended = [pod for pod in pods if pod.status.phase in _OVER]
+    return {key_of(pod): f"ended: {pod.status.message or pod.status.phase}" for pod in ended}
+
+
+def key_of(pod: Pod) -> str:
+    """Return namespace/name."""
     return f"{pod.metadata.namespace}/{pod.metadata.name}"
 
 
-def _placed(pod: Pod, before: str, old: DecisionLog, new: DecisionLog) -> Move:
+def _placed(pod: Pod, before: str, earlier: CycleRecord | None, later: CycleRecord | None) -> Move:
     """Say why a pod that waited is on a node now."""
-    earlier, later = _last(old, pod), _last(new, pod)
     flip = None if earlier is None or later is None else flipped(earlier, later)
     why, plugin = ("it was its turn", "") if flip is None else (flip.reason, flip.plugin)
-    return Move(_key(pod), before, pod.spec.node_name, why, plugin)
+    return Move(key_of(pod), before, pod.spec.node_name, why, plugin)
 
 
-def _last(log: DecisionLog, pod: Pod) -> CycleRecord | None:
+def _last(log: DecisionLog, pod: Pod, revision: int | None = None) -> CycleRecord | None:
+    """Return the newest attempt of a pod, or the newest that had begun at a revision."""
     story = log.story(pod.metadata.uid)
-    return None if story is None or not story.attempts else story.attempts[-1].cycle()
+    attempts = [] if story is None else story.until(revision)
+    return attempts[-1].cycle() if attempts else None
 
 
-def _message(log: DecisionLog, pod: Pod) -> str:
+def last_message(log: DecisionLog, pod: Pod) -> str:
+    """Return why the newest attempt failed."""
     record = _last(log, pod)
     return "not tried" if record is None else record.failure_message
 
@@ -172,7 +191,7 @@ def _victims(log: DecisionLog) -> dict[str, str]:
     return found
 
 
-def _successors(lost: Sequence[Pod], fresh: Sequence[Pod]) -> dict[str, Pod]:
+def successors(lost: Sequence[Pod], fresh: Sequence[Pod]) -> dict[str, Pod]:
     """Pair pods that are gone with new ones of the same owner, or of the same name where there is no owner."""
     waiting: dict[tuple[str, str], list[Pod]] = {}
     for pod in fresh:

@@ -170,6 +170,56 @@ def test_nothing_that_moves_as_text() -> None:
     assert what_if_text(still).splitlines()[-1] == "nothing moves: all 9 pods stay as they are"
 
 
+THEN = {
+    "changes": ["delete pod/p"],
+    "ranForSeconds": 120,
+    "moves": [
+        {
+            "pod": "s/db",
+            "before": "",
+            "after": "a",
+            "really": "b",
+            "why": "a: Fit is fine",
+            "plugin": "",
+            "replaces": "",
+        },
+        {"pod": "s/p", "before": "a", "after": None, "really": "a", "why": "deleted", "plugin": "", "replaces": ""},
+        {"pod": "s/x", "before": "", "after": "b", "really": "b", "why": "its turn", "plugin": "", "replaces": ""},
+    ],
+    "problems": ["pod s/y is kept on its node by a disruption budget"],
+    "pods": 9,
+    "at": {"revision": 70, "time": "2026-01-31T12:00:00.000000Z"},
+    "really": {"revision": 90, "time": "2026-01-31T12:02:00.000000Z", "came": 2},
+}
+
+
+def test_a_moment_of_the_past(asked: Asked) -> None:
+    assert run("what-if", "--cordon", "a", "--at", "70") == 0
+    assert asked[0][2]["at"] == 70
+
+
+def test_what_came_in_truth_as_text() -> None:
+    assert what_if_text(THEN).splitlines() == [
+        "If you had done this at revision 70 (2026-01-31T12:00:00.000000Z): delete pod/p",
+        "",
+        "  s/db  (waits) -> a",
+        "    in truth: b",
+        "    a: Fit is fine",
+        "",
+        "  s/p   a -> (gone)",
+        "    in truth: a",
+        "    deleted",
+        "",
+        "  s/x   (waits) -> b",
+        "    in truth: b",
+        "    its turn",
+        "",
+        "2 of 9 pods would be elsewhere than they were in truth by 2026-01-31T12:02:00.000000Z",
+        "2 pods have come in truth that the fork does not know",
+        "warning: pod s/y is kept on its node by a disruption budget",
+    ]
+
+
 def test_help_as_text(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("explain", "pod/p", "-n", "s", "--what-would-help", "--attempt", "2") == 0
     assert asked == [("GET", "/api/v1/pods/s/p/what-would-help?attempt=2", None)]
