@@ -43,6 +43,11 @@ def calm_garbage_collector() -> None:
     gc.set_threshold(*_GARBAGE_THRESHOLDS)
 
 
+def keep_what_is_here() -> None:
+    """Let the collector leave alone what is there now: for whoever brings in much that stays."""
+    gc.freeze()
+
+
 def memory_bytes() -> int:
     """Return the resident memory; where the system does not tell, the most that it ever was."""
     if _STATM.exists():

@@ -159,7 +159,7 @@ def load_steps(registry: Registry, snapshot: CompleteSnapshot, loaded: Loaded, *
         yield from _state(registry, snapshot.objects).removals()
     for kept in snapshot.objects:
         try:
-            registry.adopt(kept.resource, registry.decode(kept.resource, kept.object))
+            registry.adopt(kept.resource, kept.object)
             loaded.objects += 1
         except StatusError as error:
             metadata = kept.object["metadata"]

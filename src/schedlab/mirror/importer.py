@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
@@ -151,8 +151,12 @@ class Progress:
 class Importer:
     """One import; `source` is a `mirror.source.Source`."""
 
-    def __init__(self, source: Any, registry: Registry, options: ImportOptions) -> None:
+    def __init__(
+        self, source: Any, registry: Registry, options: ImportOptions, on_page: Callable[[], None] = lambda: None
+    ) -> None:
+        """`on_page` is called whenever the objects of a page are here."""
         self.report = Report()
+        self._on_page = on_page
         self._source, self._registry, self._options = source, registry, options
 
     async def run(self) -> AsyncIterator[Progress]:
@@ -191,6 +195,7 @@ class Importer:
                     yield Progress(resource, report.taken[resource] + report.unchanged[resource], done, total)
                     # A slice is a few milliseconds of work: whoever else waits goes first.
                     await asyncio.sleep(0)
+                self._on_page()
 
     def _take(self, kind: ResourceType, item: object) -> None:
         resource = kind.full_name
@@ -199,7 +204,7 @@ class Importer:
             if obj is None:
                 return
             before = self._registry.revision
-            self._registry.adopt(resource, self._registry.decode(resource, obj))
+            self._registry.adopt(resource, obj)
         except (StatusError, ValueError) as error:
             self._problem(resource, item, error)
         else:

@@ -118,7 +118,7 @@ def _load(registry: Registry, source: Mapping[str, Any]) -> None:
         owners = metadata.get("ownerReferences")
         if isinstance(owners, list):
             metadata["ownerReferences"] = [owner for owner in owners if is_here(registry, owner, namespace)]
-        registry.adopt(kind.full_name, registry.decode(kind.full_name, obj))
+        registry.adopt(kind.full_name, obj)
         return
     for key in _FOREIGN:
         metadata.pop(key, None)

@@ -18,8 +18,9 @@ from typing import Any, Final, Protocol
 from schedlab.client.effects import CallOutcome
 from schedlab.cluster.decision_file import DecisionFile
 from schedlab.cluster.http_caller import post
+from schedlab.cluster.memory import keep_what_is_here
 from schedlab.decisions.log import DecisionLog
-from schedlab.kernel.clock import Clock
+from schedlab.kernel.clock import SECOND_NS, Clock
 from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.applier import Applier, Edit, unchanged
 from schedlab.mirror.comparing import why_not
@@ -43,6 +44,8 @@ _USER_AGENT: Final = "schedlab-mirror"
 #: Objects that are written in one go before others get a turn.
 _SLICE: Final = 10
 _CHUNK_BYTES: Final = 1024 * 1024
+#: Every word of progress has to be read by somebody, too.
+_PROGRESS_NS: Final = SECOND_NS // 5
 #: The second one takes away what had been asked for before the first and came while it went on.
 _PASSES: Final = 2
 
@@ -173,14 +176,18 @@ class Mirroring:
     # --- Import ---
 
     async def import_from(self, access: Access, options: ImportOptions) -> AsyncIterator[Mapping[str, Any]]:
-        """Import a cluster; yields progress, at last the report."""
+        """Import a cluster; yields progress a few times a second and for every kind, at last the report."""
         self._refuse_second("import")
         transport = Transport(access, _USER_AGENT)
-        importer = self._importing = Importer(Source(transport), self.registry, options)
+        importer = self._importing = Importer(Source(transport), self.registry, options, keep_what_is_here)
         try:
             with self._cluster.at_rest():
+                told_ns = 0
                 async for progress in importer.run():
-                    yield asdict(progress)
+                    now_ns = self._clock.now_ns()
+                    if progress.seen == progress.total or now_ns >= told_ns + _PROGRESS_NS:
+                        told_ns = now_ns
+                        yield asdict(progress)
             yield {"report": importer.report.as_json()}
         finally:
             self._importing = None

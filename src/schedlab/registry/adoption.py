@@ -6,18 +6,26 @@ that nothing is stored that this server could not have written; admission has sp
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
+
+import msgspec
+import orjson
 
 from schedlab.api.kinds.strategy import Context
 from schedlab.api.object import Object, StoredObject
+from schedlab.api.validation.pods.known_specs import KnownSpecs
+from schedlab.api.validation.pods.rules import PodRules
+from schedlab.api.views.sharing import SharedParts
 from schedlab.apimachinery.errors import new_bad_request, new_invalid
 from schedlab.registry.core import Core
 from schedlab.registry.request import NO_OPTIONS
-from schedlab.registry.resource import Resource
+from schedlab.registry.resource import Resource, decoded
 
 #: What a pod has only once it runs, so that creates are refused that have it.
 _EPHEMERAL: Final = "ephemeralContainers"
+_PODS: Final = "pods"
 
 
 class Adopter:
@@ -25,9 +33,38 @@ class Adopter:
 
     def __init__(self, core: Core) -> None:
         self._core = core
+        self._rules = PodRules(core.features, is_pod=True)
+        #: Specs of pods that are as they would be stored.
+        self._settled = KnownSpecs()
+        self._parts = SharedParts()
 
-    def adopt(self, resource: Resource, obj: Object) -> StoredObject:
+    def adopt(self, resource: Resource, source: Mapping[str, Any]) -> StoredObject:
         """Store an object, in place of one of the same name if there is one; raises Invalid, BadRequest."""
+        obj = self._settle(resource, source)
+        return self._put(resource, resource.to_stored(obj))
+
+    def _settle(self, resource: Resource, source: Mapping[str, Any]) -> Object:
+        """Return an object in the form in which it is stored, checked."""
+        kind, spec = resource.type.gvk, source.get("spec")
+        key = self._key(spec) if resource.name == _PODS else None
+        if key in self._settled:
+            obj = decoded(source, kind, resource.schema, {"spec": spec})
+            self._check(resource, obj)
+        else:
+            obj = decoded(source, kind, resource.schema)
+            self._check(resource, obj)
+            if key is not None and orjson.dumps(obj["spec"]) == orjson.dumps(spec):
+                self._settled.add(key)
+        return obj
+
+    def _key(self, spec: object) -> Any:
+        try:
+            return self._settled.key(spec, self._rules) if isinstance(spec, dict) else None
+        except TypeError:
+            return None  # a file can hold values that JSON has not
+
+    def _check(self, resource: Resource, obj: Object) -> None:
+        """Fill in what is lacking and refuse what this server could not have written."""
         context = replace(self._core.context(NO_OPTIONS), warnings=[], warns=False)
         metadata = obj["metadata"]
         if not metadata.get("name"):
@@ -39,14 +76,13 @@ class Adopter:
         if not metadata.get("uid"):
             metadata["uid"] = self._core.random.uid()
         metadata.pop("resourceVersion", None)
-        self._check(resource, obj, context)
-        return self._put(resource, resource.to_stored(obj))
+        self._validate(resource, obj, context)
 
-    def _check(self, resource: Resource, obj: Object, context: Context) -> None:
+    def _validate(self, resource: Resource, obj: Object, context: Context) -> None:
         strategy = resource.strategy
         strategy.default(obj, context)
         spec = obj.get("spec")
-        later = spec.pop(_EPHEMERAL, None) if resource.name == "pods" and isinstance(spec, dict) else None
+        later = spec.pop(_EPHEMERAL, None) if resource.name == _PODS and isinstance(spec, dict) else None
         errors = list(strategy.validate(obj, context))
         if errors:
             raise new_invalid(resource.group_kind, obj["metadata"]["name"], errors)
@@ -57,13 +93,21 @@ class Adopter:
         store = self._core.store
         stored = StoredObject.encode(resource.storage, obj, store.next_revision)
         present = store.get(resource.storage, stored.key)
+        if present is not None and present.same_content(stored):
+            return present
+        self._look_at(resource, stored)
         if present is None:
             store.create(stored)
-        elif present.same_content(stored):
-            return present
         else:
             store.update(stored, present.revision)
         return stored
+
+    def _look_at(self, resource: Resource, stored: StoredObject) -> None:
+        """Make the view now: what parts of the cluster could not read must not come in, and most of it is not new."""
+        try:
+            self._parts.put_into(stored.view)
+        except msgspec.ValidationError as error:
+            raise new_bad_request(f"{resource.name} {stored.name} cannot be read: {error}") from error
 
     def remove(self, resource: Resource, name: str, namespace: str) -> None:
         """Take an object away at once, whatever its finalizers and its grace; nothing happens when it is gone."""

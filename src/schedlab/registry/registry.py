@@ -11,8 +11,6 @@ from typing import Any, TypeAlias
 
 from schedlab.api.kinds.catalog import STRATEGIES
 from schedlab.api.object import Object, StoredObject, WatchEvent
-from schedlab.apimachinery import strict
-from schedlab.apimachinery.body import not_handled
 from schedlab.apimachinery.errors import Status, new_not_found, new_status
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.apimachinery.gvk import GroupResource
@@ -43,7 +41,7 @@ from schedlab.registry.request import (
     WriteOptions,
     Written,
 )
-from schedlab.registry.resource import SCALE, Overlay, Resource, make_resource
+from schedlab.registry.resource import SCALE, Overlay, Resource, decoded, make_resource
 from schedlab.registry.scales import Scaler
 from schedlab.registry.services import ServiceAllocator
 from schedlab.registry.writes import Writer
@@ -119,12 +117,7 @@ class Registry:
             if found is None:
                 raise known.not_supported("create")
             gvk, schema = found.gvk, schema_for(*found.gvk)
-        try:
-            decoded = strict.decode(dict(obj), schema).value
-        except strict.DecodeError as error:
-            raise not_handled(gvk, gvk.kind, str(error)) from None
-        decoded["kind"], decoded["apiVersion"] = gvk.kind, gvk.api_version
-        return decoded
+        return decoded(obj, gvk, schema)
 
     def admit(self, plugin: Admission) -> None:
         """Let an admission plugin look at writes after all others."""
@@ -298,8 +291,11 @@ class Registry:
         self._definitions.written(known)
         return found
 
-    def adopt(self, resource: str, obj: Object) -> StoredObject:
-        """Store an object as another API server holds it, status and uid included; raises Invalid, BadRequest."""
+    def adopt(self, resource: str, obj: Mapping[str, Any]) -> StoredObject:
+        """Store an object as another API server holds it, status and uid included; raises Invalid, BadRequest.
+
+        It need not be in canonical form, and parts of it may be taken over as they are: it must not be changed later.
+        """
         known = self.resource(resource)
         adopted = self._adopter.adopt(known, obj)
         self._definitions.written(known)

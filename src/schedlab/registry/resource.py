@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from schedlab.api.kinds.strategy import FieldPath, Strategy, UpdateStrategy
 from schedlab.api.object import Object, StoredObject
+from schedlab.apimachinery import strict
 from schedlab.apimachinery.apply import fieldset
 from schedlab.apimachinery.apply.manager import FieldManager
+from schedlab.apimachinery.body import not_handled
 from schedlab.apimachinery.errors import MethodNotAllowed, new_method_not_supported
-from schedlab.apimachinery.gvk import GroupKind, GroupResource
+from schedlab.apimachinery.gvk import GroupKind, GroupResource, GroupVersionKind
 from schedlab.apimachinery.resources import ResourceType
 from schedlab.apimachinery.schema import Struct, schema_for
 
@@ -21,6 +23,21 @@ SCALE: Final = "scale"
 
 def nothing_to_settle(obj: Object, current: StoredObject) -> None:
     """Keep an object as it was sent."""
+
+
+def decoded(
+    obj: Mapping[str, Any], gvk: GroupVersionKind, schema: Struct, known: Mapping[str, Any] | None = None
+) -> Object:
+    """Bring an object as a user writes it into canonical form, in a new dict; raises BadRequest.
+
+    What is the very same value in `known` is in that form already (apimachinery.strict.decode).
+    """
+    try:
+        made = strict.decode(dict(obj), schema, known).value
+    except strict.DecodeError as error:
+        raise not_handled(gvk, gvk.kind, str(error)) from None
+    made["kind"], made["apiVersion"] = gvk.kind, gvk.api_version
+    return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,16 @@ def test_a_spec_is_known_by_its_content_and_the_rules() -> None:
     assert known.key(SPEC, PodRules(FeatureGates.default(), is_pod=True)) not in known
 
 
+def test_pods_of_one_template_are_alike_on_every_node_whose_name_any_label_could_have() -> None:
+    known = KnownSpecs()
+    on_node = known.key({**SPEC, "nodeName": "n-1"}, RULES)
+
+    assert on_node == known.key({**SPEC, "nodeName": "ip-10-0-0-1.ec2.internal"}, RULES)
+    assert on_node != known.key({**SPEC, "nodeName": "Upper"}, RULES)
+    assert on_node != known.key({**SPEC, "nodeName": "x" * 64}, RULES)
+    assert on_node != known.key(SPEC, RULES)
+
+
 def test_specs_whose_checks_depend_on_the_pod_or_that_are_big_are_not_remembered() -> None:
     known = KnownSpecs()
 
