@@ -23,6 +23,7 @@ def test_wheel_runs_without_the_repository(tmp_path: Path) -> None:
     files = {path for path in source.joinpath("schedlab").rglob("*") if path.is_file() and path.suffix != ".pyc"}
     assert {path.relative_to(source).as_posix() for path in files} <= names
     assert {name.split("/")[0].split("-")[0] for name in names} == {"schedlab"}
+    assert {"schedlab/examples/scenarios/rolling-load.yaml"} <= names
 
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)

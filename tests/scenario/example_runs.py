@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from schedlab.scenario.opening import open_runs
+from schedlab.scenario.source import Source
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "scenarios"
 DIGESTS = EXAMPLES / "digests.json"
@@ -26,7 +27,7 @@ def digests() -> dict[str, str]:
     """The digest of every example; assertions that do not hold are a failure."""
     found = {}
     for file in examples():
-        [opened] = open_runs(file)
+        [opened] = open_runs(Source(file))
         run = opened.run()
         assert not run.failed, f"{file.name}: {run.failed}"
         assert not run.problems, f"{file.name}: {run.problems}"

@@ -34,23 +34,31 @@ def documents_of(text: str, location: str) -> list[Document]:
 
 def read_document(file: Path, hint: str, *, strict: bool = True) -> JSONValue:
     """Return what the first document of a file says; strict: a key that stands there twice is a mistake, too."""
-    text = read_text(file, hint)
+    return _value_of(read_text(file, hint), str(file), strict=strict)
+
+
+def _value_of(text: str, location: str, *, strict: bool) -> JSONValue:
     try:
         document = load_document(text)
         if strict:
             document.raise_for_duplicates()
     except YAMLError as error:
-        raise SchedlabError(str(error), location=str(file), hint="the file must hold one YAML document") from error
+        raise SchedlabError(str(error), location=location, hint="the file must hold one YAML document") from error
     return document.value
 
 
 def read_object(file: Path, hint: str, kind: str, api_version: str) -> dict[str, JSONValue]:
     """Return the object that a file holds, its fields unchecked; the kind and version are told when it is none."""
-    value = read_document(file, hint)
+    return object_of(read_text(file, hint), str(file), kind, api_version)
+
+
+def object_of(text: str, location: str, kind: str, api_version: str) -> dict[str, JSONValue]:
+    """Return the object that a text holds, as `read_object` does."""
+    value = _value_of(text, location, strict=True)
     if not isinstance(value, dict):
         raise SchedlabError(
             f"holds {type(value).__name__}, not a {kind}",
-            location=str(file),
+            location=location,
             hint=f"it begins with `apiVersion: {api_version}`",
         )
     return value

@@ -51,7 +51,7 @@ def _axes(end: float, top: float, unit: str) -> list[str]:
 
 def _path(line: Line, end: float, top: float) -> str:
     width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
-    points = _thinned([*zip(line.times, line.values, strict=True)])
+    points = thinned([*zip(line.times, line.values, strict=True)])
     text: list[str] = []
     for time, value in points:
         x, y = _LEFT + width * time / end, _TOP + height * (1 - value / top)
@@ -59,7 +59,7 @@ def _path(line: Line, end: float, top: float) -> str:
     return "".join((*text, f"H{_WIDTH - _RIGHT}"))
 
 
-def _thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+def thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """Leave so many points that no peak is lost."""
     if len(points) <= _POINTS_MAX:
         return points

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -16,9 +16,10 @@ from schedlab.cli.compare_html import compare_html
 from schedlab.cli.compare_text import compare_text
 from schedlab.cli.output_file import write_file
 from schedlab.kernel.errors import SchedlabError
-from schedlab.scenario.comparing import compare as compare_configurations
-
-_SEEDS_MAX: Final = 10_000
+from schedlab.scenario.comparing import Variant
+from schedlab.scenario.comparing import compare as compare_variants
+from schedlab.scenario.seeds import read_seeds
+from schedlab.scenario.source import Source
 
 
 def compare(
@@ -50,11 +51,10 @@ def compare(
     if jobs < 0:
         raise SchedlabError(f"{jobs} processes do nothing", location="--jobs", hint="give 1 or more, or 0")
     chosen = [None, *config] if len(config) == 1 else [*config]
-    numbers = _seeds(seeds)
+    variants = [Variant(Source(file), None if one is None else Source(one)) for one in chosen or [None]]
+    numbers = read_seeds(seeds, "--seeds")
     started = time.perf_counter()
-    found = compare_configurations(
-        file, chosen, numbers, jobs=jobs or os.cpu_count() or 1, progress=_progress(len(numbers))
-    )
+    found = compare_variants(variants, numbers, jobs=jobs or os.cpu_count() or 1, progress=_progress(len(numbers)))
     if html is not None:
         write_file(html, [compare_html(found)], "--html")
     print(json.dumps(found.data(), indent=2) if output == "json" else compare_text(found, str(file)))
@@ -75,16 +75,3 @@ def _progress(total: int) -> Callable[[int], None]:
             print(f"\r{finished} of {total} seeds", end=end, file=sys.stderr, flush=True)
 
     return show
-
-
-def _seeds(text: str) -> list[int]:
-    """Read 1..20 or 1,2,5."""
-    found: dict[int, None] = {}
-    for part in text.split(","):
-        first, dots, last = part.strip().partition("..")
-        if not first.isdecimal() or (dots and not last.isdecimal()) or (dots and int(last) < int(first)):
-            raise SchedlabError(f"{part.strip()!r} names no seeds", location="--seeds", hint="write 1..20, or 1,2,5")
-        if dots and int(last) - int(first) >= _SEEDS_MAX:
-            raise SchedlabError(f"{part} are too many", location="--seeds", hint=f"give {_SEEDS_MAX} at most")
-        found |= dict.fromkeys(range(int(first), int(last or first) + 1))
-    return [*found]

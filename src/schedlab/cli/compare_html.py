@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any, Final
 
-from schedlab.cli.charts import COLOURS, Line, step_chart
+from schedlab.cli.charts import COLOURS
 from schedlab.cli.compare_text import difference_text, letter, number_text
 from schedlab.cli.html_page import html_page, row
+from schedlab.cli.series_html import series_html
 from schedlab.scenario.comparing import Comparison
-from schedlab.scenario.metrics import COLUMNS
-from schedlab.scenario.pairing import CONFIGURATION, EARLIER
+from schedlab.scenario.pairing import flipped_by
 
 _MOVED_SHOWN: Final = 200
 
@@ -34,7 +34,7 @@ def _body(found: Comparison) -> Iterator[str]:
     yield "<p>Means over the seeds, differences to A with their 95&nbsp;% intervals (paired, Student's t).</p>"
     yield from _metrics(found)
     yield f"<h2>Over time, seed {found.seeds[0]}</h2>"
-    yield from _charts(found)
+    yield from series_html([letter(place) for place in range(len(found.configs))], found.series)
     for place, name in enumerate(found.configs[1:]):
         yield f"<h2>Pods placed elsewhere with {letter(place + 1)}: {escape(name)}</h2>"
         yield from _moved(found, place)
@@ -52,22 +52,6 @@ def _metrics(found: Comparison) -> Iterator[str]:
     yield "</table></div>"
 
 
-def _charts(found: Comparison) -> Iterator[str]:
-    columns = dict.fromkeys(name for rows in found.series for row_ in rows for name in row_)
-    for name in columns:
-        known = COLUMNS.get(name.partition(".")[0])
-        lines = [_line(letter(place), rows, name) for place, rows in enumerate(found.series)]
-        if known is None or not any(any(line.values) for line in lines):
-            continue
-        yield f"<h3>{escape(name)}</h3><p>{escape(known.text)}</p>"
-        yield step_chart(name, lines)
-
-
-def _line(name: str, rows: list[dict[str, Any]], column: str) -> Line:
-    known = [one for one in rows if one.get(column) is not None]
-    return Line(name, [one["time_s"] for one in known], [one[column] for one in known])
-
-
 def _moved(found: Comparison, place: int) -> Iterator[str]:
     count, moved = found.moved_counts[place], found.moved[place][:_MOVED_SHOWN]
     if not moved:
@@ -78,8 +62,9 @@ def _moved(found: Comparison, place: int) -> Iterator[str]:
     yield '<div class="scroll"><table>'
     yield row("th", ("seed", "pod", "node with A", f"node with {letter(place + 1)}", "flipped by", "why"))
     for one in moved:
-        flipped = one["plugin"] or one["how"] if one["cause"] == CONFIGURATION else EARLIER
-        yield row("td", (one["seed"], one["pod"], one["before"] or "-", one["after"] or "-", flipped, one["reason"]))
+        yield row(
+            "td", (one["seed"], one["pod"], one["before"] or "-", one["after"] or "-", flipped_by(one), one["reason"])
+        )
     yield "</table></div>"
     for one in moved:
         for name, decision in zip(("A", letter(place + 1)), one.get("decisions", ()), strict=False):

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from schedlab.cli.columns import columns
 from schedlab.scenario.comparing import Comparison
-from schedlab.scenario.pairing import CONFIGURATION, EARLIER, by_plugin
+from schedlab.scenario.pairing import CONFIGURATION, by_plugin
 
 _MOVED_SHOWN: Final = 10
 
@@ -75,7 +75,7 @@ def difference_text(difference: Mapping[str, Any] | None, better: str) -> str:
 
 def reason_text(moved: Mapping[str, Any]) -> str:
     """Return why a pod is elsewhere."""
-    return str(moved["reason"]) if moved["cause"] == CONFIGURATION else f"{EARLIER}: {moved['reason']}"
+    return str(moved["reason"]) if moved["cause"] == CONFIGURATION else f"{moved['cause']}: {moved['reason']}"
 
 
 def _moved(found: Comparison, place: int, name: str) -> Iterator[str]:

@@ -14,15 +14,21 @@ from cyclopts import Parameter
 
 from schedlab.cli.output_file import write_file
 from schedlab.cli.run_files import write_run
+from schedlab.cli.run_html import run_html
 from schedlab.cli.run_text import run_text
 from schedlab.cluster.memory import calm_garbage_collector
+from schedlab.kernel.errors import SchedlabError
 from schedlab.scenario.kep140 import SteppedExperiment
 from schedlab.scenario.opening import open_runs
+from schedlab.scenario.source import Source
 
 
 def run(
     file: Path,
     *,
+    config: Annotated[
+        Path | None, Parameter(help="A KubeSchedulerConfiguration in place of the scenario's own.")
+    ] = None,
     seed: Annotated[int | None, Parameter(help="Seed in place of the scenario's own.")] = None,
     output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"], help="Form of the answer.")] = "text",
     workload: Annotated[
@@ -38,6 +44,9 @@ def run(
     tables: Annotated[
         Literal["csv", "json", "parquet"], Parameter(help="Form of the tables; parquet needs the extra `parquet`.")
     ] = "csv",
+    html: Annotated[
+        Path | None, Parameter(help="File for a report that needs nothing else: metrics, assertions, charts.")
+    ] = None,
 ) -> int:
     """Run a scenario: exit code 0, 1 when an assertion does not hold, 2 for a mistake in the file.
 
@@ -46,7 +55,17 @@ def run(
     file
         A scenario, a Scenario of KEP-140, or a file of scheduler_perf; docs/reference/scenarios.md has the formats.
     """
-    runs = open_runs(file, seed=seed, workload=workload, interrupted=interrupted_by_user())
+    runs = open_runs(
+        Source(file),
+        seed=seed,
+        workload=workload,
+        config=None if config is None else Source(config),
+        interrupted=interrupted_by_user(),
+    )
+    if html is not None and len(runs) > 1:
+        raise SchedlabError(
+            f"one report cannot tell of {len(runs)} runs", location="--html", hint="choose one of them: --workload"
+        )
     code = 0
     calm_garbage_collector()
     for number, one in enumerate(runs):
@@ -59,6 +78,8 @@ def run(
             write_run(result, folder, tables)
             if isinstance(one, SteppedExperiment):
                 write_file(folder / "status.json", [json.dumps(one.status(result), indent=2), "\n"], "--directory")
+        if html is not None:
+            write_file(html, [run_html(result, str(file))], "--html")
         print(json.dumps(result.summary(), indent=2) if output == "json" else run_text(result, str(file)))
         if output == "text" and number < len(runs) - 1:
             print()

@@ -34,14 +34,15 @@ def _write_table(rows: Sequence[Mapping[str, Any]], file: Path, form: Tables) ->
         case "json":
             write_file(file, [json.dumps(rows, indent=1), "\n"], "--directory")
         case "csv":
-            write_file(file, [_csv(rows)], "--directory")
+            write_file(file, [csv_text(rows)], "--directory")
         case "parquet":
             from schedlab.cli.parquet import write_parquet
 
             write_parquet(map(dict, rows), file)
 
 
-def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows that all have the same keys as CSV, with a line of names."""
     text = io.StringIO()
     writer = csv.DictWriter(text, rows[0] if rows else (), lineterminator="\n")
     writer.writeheader()

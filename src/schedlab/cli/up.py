@@ -7,7 +7,7 @@ import os
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -44,13 +44,17 @@ from schedlab.cluster.stage_loading import load_stages
 from schedlab.cluster.storage import Storage
 from schedlab.decisions.annotations import AnnotationMode
 from schedlab.mirror.service import Mirroring
+from schedlab.scenario.catalog import Catalog, catalog_of
+from schedlab.scenario.service import ScenarioRuns
 from schedlab.scheduler.config.file import read_configuration
 from schedlab.web.app import SimulatorApp
 from schedlab.web.logins import Logins, login_url
-from schedlab.web.simulator import Simulator
+from schedlab.web.simulator import Scenarios, Simulator
 from schedlab.whatif.shadow import Shadow
 from schedlab.whatif.workers import Workers
 
+#: The program that runs scenarios for the web UI; what lies in the folder it is started in is not taken for modules.
+_WORKER: Final = (sys.executable, "-P", "-m", "schedlab.cli.scenario_worker")
 #: Does what is to be done once a cluster answers.
 Begin: TypeAlias = Callable[[Mirroring], Awaitable[None]]
 
@@ -78,6 +82,9 @@ def up(
     ] = "5m",
     history: Annotated[int, Parameter(help="Revisions of which the past can be rebuilt, compacted or not.")] = 20_000,
     decisions: DecisionsOptions = DECISIONS_DEFAULTS,
+    scenarios: Annotated[
+        Path | None, Parameter(help="Folder of scenarios that the web UI offers in place of the examples.")
+    ] = None,
     serving: APIServerOptions = API_SERVER_DEFAULTS,
     port: Annotated[int, Parameter(help="Port of the simulator's REST API and web UI.")] = 1212,
     apiserver_port: Annotated[int, Parameter(help="Port of the Kubernetes API.")] = 3131,
@@ -110,17 +117,23 @@ def up(
         decisions_age_s=decisions.read_age_s(),
     )
     ports = Ports(apiserver_port, port, secure_port)
-    beside = Beside(shadows=tuple((file, read_configuration(file, "--shadow-config")) for file in shadow_config))
+    beside = Beside(
+        shadows=tuple((file, read_configuration(file, "--shadow-config")) for file in shadow_config),
+        catalog=catalog_of(scenarios, "--scenarios"),
+    )
     run_cluster(settings, Home.of(name), ports, serving.serving(storage.read()), beside)
     return 0
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What there is beside a cluster: files and contents of shadow configurations, and what is done once it answers."""
+    """What there is beside a cluster: files and contents of shadow configurations, scenarios that can be run, and what is
+    done once it answers.
+    """
 
     shadows: tuple[tuple[Path, Mapping[str, Any]], ...] = ()
     begin: Begin | None = None
+    catalog: Catalog = field(default_factory=lambda: catalog_of(None, ""))
 
     def make_shadows(self, cluster: Cluster) -> tuple[Shadow, ...]:
         """Let the shadows decide what the cluster's scheduler decides."""
@@ -167,6 +180,7 @@ class Sockets:
 
 async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, serving: Serving, beside: Beside) -> None:
     served = ServedCluster(settings, home, sockets.api, serving)
+    runs = ScenarioRuns(home.path / "scenario-runs", _WORKER)
     try:
         cluster = served.cluster
         shadows = beside.make_shadows(cluster)
@@ -187,6 +201,7 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, servin
             trace=cluster.trace,
             shadows=shadows,
             strict=settings.strict_upstream,
+            scenarios=Scenarios(beside.catalog, runs),
         )
         await served.serve(SimulatorApp(simulator, kubernetes=served.from_history), sockets.simulator)
         addresses = {
@@ -205,6 +220,7 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, servin
         await served.until_stopped()
         keeping.cancel()
     finally:
+        await runs.close()
         await served.stop()
 
 

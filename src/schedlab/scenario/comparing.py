@@ -11,19 +11,21 @@ import multiprocessing
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from schedlab.cluster.memory import calm_garbage_collector
 from schedlab.kernel.errors import SchedlabError
 from schedlab.scenario.experiment import Experiment
-from schedlab.scenario.file import read_scenario, with_configuration
+from schedlab.scenario.file import read_source, with_configuration
 from schedlab.scenario.metrics import metric_of
 from schedlab.scenario.observing import service_time_text
 from schedlab.scenario.pairing import by_plugin, describe_move, moved_pods
 from schedlab.scenario.plan import Plan
+from schedlab.scenario.results import quantiles
+from schedlab.scenario.source import Source
 from schedlab.scenario.statistics import paired_difference
 from schedlab.whatif.shadow import Shadow
 
@@ -35,12 +37,37 @@ OWN: Final = "the scenario's own"
 SeedResult: TypeAlias = dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """What is run: a scenario under a configuration (None: its own), with every seed or always with its own one.
+
+    name: what it is called, if not like its configuration.
+    """
+
+    scenario: Source
+    config: Source | None = None
+    seed: int | None = None
+    name: str = ""
+
+    def __str__(self) -> str:
+        return self.name or (OWN if self.config is None else str(self.config.file))
+
+
+#: Gets, where runs are in this process, each with the place of its variant, and is entered while it runs.
+Watching: TypeAlias = Callable[[int, Experiment], AbstractContextManager[None]]
+
+
+def _unwatched(_place: int, _experiment: Experiment) -> AbstractContextManager[None]:
+    """Nobody watches."""
+    return nullcontext()
+
+
 @dataclass(slots=True)
 class Comparison:
-    """What came out. configs: their names, the first is what others are compared with.
+    """What came out. configs: names of the variants, the first is what others are compared with.
 
     runs: by seed, then by configuration: metrics, digest, assertions that failed. moved: by configuration, with seeds.
-    series: of the first seed, by configuration.
+    series, waits: of the first seed, by configuration; waits: quantiles of the times until pods were bound, in seconds.
     """
 
     scenario: str
@@ -52,6 +79,7 @@ class Comparison:
     moved: list[list[dict[str, Any]]] = field(default_factory=list)
     moved_counts: list[int] = field(default_factory=list)
     series: list[list[dict[str, Any]]] = field(default_factory=list)
+    waits: list[list[float]] = field(default_factory=list)
 
     def metrics(self) -> dict[str, dict[str, Any]]:
         """Return per metric its values by configuration and seed, and differences to the first configuration."""
@@ -71,7 +99,7 @@ class Comparison:
         return found
 
     def data(self) -> dict[str, Any]:
-        """Return it as JSON-shaped data, without the series."""
+        """Return it as JSON-shaped data, without series and waits."""
         return {
             "scenario": self.scenario,
             "serviceTime": self.service_time,
@@ -105,40 +133,45 @@ def _difference(before: Sequence[float | None], after: Sequence[float | None]) -
 
 
 @cache
-def plans_of(file: Path, configs: tuple[Path | None, ...]) -> tuple[Plan, ...]:
-    """Return the plan under each configuration (None: the scenario's own); files are read once. Raises SchedlabError."""
-    plan = read_scenario(file)
-    return tuple(plan if config is None else with_configuration(plan, config) for config in configs)
+def plans_of(variants: tuple[Variant, ...]) -> tuple[Plan, ...]:
+    """Return the plan of each variant; scenarios are read once. Raises SchedlabError."""
+    read: dict[Source, Plan] = {}
+    for one in variants:
+        if one.scenario not in read:
+            read[one.scenario] = read_source(one.scenario)
+    plans = [(read[one.scenario], one.config) for one in variants]
+    return tuple(plan if config is None else with_configuration(plan, config) for plan, config in plans)
 
 
 def compare(
-    file: Path,
-    configs: Sequence[Path | None],
+    variants: Sequence[Variant],
     seeds: Sequence[int],
     *,
     jobs: int = 1,
     progress: Callable[[int], None] = lambda _: None,
+    watch: Watching = _unwatched,
 ) -> Comparison:
-    """Run every seed under every configuration; Ctrl-C leaves what was finished. Raises SchedlabError.
+    """Run every seed of every variant; Ctrl-C leaves what was finished. Raises SchedlabError.
 
-    `jobs` processes work at the same time; `progress` hears how many seeds are finished.
+    `jobs` processes work at the same time, 1: this one; `progress` hears how many seeds are finished.
     """
-    chosen = tuple(configs) or (None,)
-    plans = plans_of(file, chosen)
-    names = [OWN if config is None else str(config) for config in chosen]
+    chosen = tuple(variants)
+    plans = plans_of(chosen)
+    names = [str(one) for one in chosen]
     found = Comparison(plans[0].name, service_time_text(plans[0].settings.service_time), names, [])
     results: dict[int, SeedResult] = {}
     try:
-        for seed, result in _results(file, chosen, seeds, jobs):
+        for seed, result in _results(chosen, seeds, jobs, watch):
             results[seed] = result
             progress(len(results))
     except KeyboardInterrupt:
         found.interrupted = True
     found.seeds = [seed for seed in seeds if seed in results]
     if not found.seeds:
-        raise SchedlabError("was interrupted before the first seed was finished", location=str(file))
+        raise SchedlabError("was interrupted before the first seed was finished", location=str(chosen[0].scenario.file))
     found.runs = [results[seed]["runs"] for seed in found.seeds]
     found.series = results[found.seeds[0]]["series"]
+    found.waits = results[found.seeds[0]]["waits"]
     for place in range(len(chosen) - 1):
         moved = [{"seed": seed, **one} for seed in found.seeds for one in results[seed]["moved"][place]["described"]]
         found.moved.append(moved)
@@ -147,17 +180,17 @@ def compare(
 
 
 def _results(
-    file: Path, configs: tuple[Path | None, ...], seeds: Sequence[int], jobs: int
+    variants: tuple[Variant, ...], seeds: Sequence[int], jobs: int, watch: Watching
 ) -> Iterator[tuple[int, SeedResult]]:
     """Yield the results of seeds as they are finished."""
     if jobs == 1 or len(seeds) == 1:
         for seed in seeds:
-            yield seed, run_seed(file, configs, seed)
+            yield seed, run_seed(variants, seed, watch)
         return
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(min(jobs, len(seeds)), context, _begin_worker)
     try:
-        futures: dict[Future[SeedResult], int] = {pool.submit(run_seed, file, configs, seed): seed for seed in seeds}
+        futures: dict[Future[SeedResult], int] = {pool.submit(run_seed, variants, seed): seed for seed in seeds}
         for future in as_completed(futures):
             yield futures[future], future.result()
     finally:
@@ -170,20 +203,26 @@ def _begin_worker() -> None:
     calm_garbage_collector()
 
 
-def run_seed(file: Path, configs: tuple[Path | None, ...], seed: int) -> SeedResult:
-    """Run one seed under every configuration."""
+def run_seed(variants: tuple[Variant, ...], seed: int, watch: Watching = _unwatched) -> SeedResult:
+    """Run one seed of every variant."""
     try:
-        return _run_seed(file, configs, seed)
+        return _run_seed(variants, seed, watch)
     finally:
         # Clusters are full of cycles, and a calm collector would let many of them pile up.
         gc.collect()
 
 
-def _run_seed(file: Path, configs: tuple[Path | None, ...], seed: int) -> SeedResult:
-    experiments = [Experiment(plan, seed=seed) for plan in plans_of(file, configs)]
+def _run_seed(variants: tuple[Variant, ...], seed: int, watch: Watching) -> SeedResult:
+    experiments = [
+        Experiment(plan, seed=seed if one.seed is None else one.seed)
+        for one, plan in zip(variants, plans_of(variants), strict=True)
+    ]
     first, others = experiments[0], experiments[1:]
     shadows = [_shadow(first, other) for other in others]
-    runs = [experiment.run() for experiment in experiments]
+    runs = []
+    for place, experiment in enumerate(experiments):
+        with watch(place, experiment):
+            runs.append(experiment.run())
     moved = []
     for other, shadow in zip(others, shadows, strict=True):
         pairs = [*moved_pods(first, other)]
@@ -196,6 +235,7 @@ def _run_seed(file: Path, configs: tuple[Path | None, ...], seed: int) -> SeedRe
     return {
         "runs": [_brief(run.metrics, run.digest, [f"{one.text}: {one.found}" for one in run.failed]) for run in runs],
         "series": [list(run.series) for run in runs],
+        "waits": [quantiles(run.pods, "wait_s") for run in runs],
         "moved": moved,
     }
 

@@ -43,8 +43,8 @@ def compile_plan(scenario: model.Scenario, reader: Reader) -> Plan:
     loads = [_load(number, load, started, reader) for number, load in enumerate(scenario.loads)]
     return Plan(
         scenario,
-        str(reader.file),
-        scenario.name or reader.file.stem,
+        str(reader.source.file),
+        scenario.name or reader.source.file.stem,
         settings,
         snapshot,
         objects,
@@ -93,10 +93,13 @@ def _snapshot(scenario: model.Scenario, reader: Reader) -> Mapping[str, Any] | N
     given = scenario.cluster.snapshot
     if given is None:
         return None
-    file = reader.file.parent / given
     hint = "name a file that `schedlab snapshot save` has written"
     nothing: Mapping[str, Any] = {}
-    found = reader.attempt(("cluster", "snapshot"), lambda: check(read_document(file, hint, strict=False)), nothing)
+    found = reader.attempt(
+        ("cluster", "snapshot"),
+        lambda: check(read_document(reader.source.beside(given), hint, strict=False)),
+        nothing,
+    )
     reader.learn(whole_objects(found))
     return found
 
@@ -152,7 +155,7 @@ def _pod(
 def _run_time(place: Place, text: str | None, reader: Reader) -> Distribution | None:
     if text is None:
         return None
-    return reader.attempt(place, lambda: read_distribution(text, reader.file), None)
+    return reader.attempt(place, lambda: read_distribution(text, reader.source), None)
 
 
 def _burst(number: int, group: model.PodGroup, reader: Reader) -> LoadPlan:
@@ -196,8 +199,8 @@ def _arrivals(
         reader.wrong(place, f"{found} is given", "give one of poisson, every, trace")
         return None, ()
     if arrivals.trace is not None:
-        file = reader.file.parent / arrivals.trace
-        return None, reader.attempt((*place, "trace"), lambda: read_trace(file), ())
+        trace = arrivals.trace
+        return None, reader.attempt((*place, "trace"), lambda: read_trace(reader.source.beside(trace)), ())
     if arrivals.poisson is not None:
         rate = arrivals.poisson
         return reader.attempt((*place, "poisson"), lambda: poisson_gaps(rate), None), ()

@@ -19,6 +19,7 @@ from schedlab.kernel.errors import SchedlabError
 from schedlab.scenario.experiment import Experiment
 from schedlab.scenario.file import read_scenario, with_configuration
 from schedlab.scenario.judging import Verdict
+from schedlab.scenario.source import Source
 
 _PATTERNS: Final = ("test_*.yaml", "*_test.yaml", "test_*.yml", "*_test.yml")
 #: Of so many pods that are not as they should be, it is told why they are where they are.
@@ -67,7 +68,7 @@ def run_test(file: Path, config: Path | None = None) -> Outcome:
     if not plan.checks:
         raise SchedlabError("the scenario asserts nothing", location=str(file), hint="add assertions")
     if config is not None:
-        plan = with_configuration(plan, config)
+        plan = with_configuration(plan, Source(config))
     experiment = Experiment(plan)
     run = experiment.run()
     text = read_text(file, "name a scenario file")

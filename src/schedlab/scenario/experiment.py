@@ -13,14 +13,14 @@ from typing import Any
 
 from schedlab.cluster.cluster import Cluster
 from schedlab.cluster.driver import BatchDriver
-from schedlab.kernel.clock import VirtualClock
+from schedlab.kernel.clock import SECOND_NS, VirtualClock
 from schedlab.kernel.errors import SchedlabError
 from schedlab.kernel.randomness import SeededRandom
 from schedlab.mirror.snapshot import load
 from schedlab.scenario.doing import Doer
 from schedlab.scenario.judging import Verdict, judge_metric, judge_pods
 from schedlab.scenario.loading import RunningLoad
-from schedlab.scenario.observing import Observation
+from schedlab.scenario.observing import Observation, Watch
 from schedlab.scenario.plan import Check, Plan
 from schedlab.scenario.results import Ending, Run
 
@@ -76,6 +76,15 @@ class Experiment:
                 location=plan.location,
                 hint="correct what the API server refuses",
             )
+
+    @property
+    def until_s(self) -> float:
+        """The virtual time at which it ends at the latest."""
+        return self.plan.stop_ns / SECOND_NS
+
+    def watched_by(self, watch: Watch) -> None:
+        """Let `watch` have the observation, before anything happens."""
+        watch(self.observation)
 
     def run(self) -> Run:
         """Run to the end, and return what came out."""

@@ -17,7 +17,6 @@ Differs: all controllers run together; steps take virtual time.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import msgspec
@@ -34,6 +33,7 @@ from schedlab.scenario.plan import Plan
 from schedlab.scenario.reader import Reader
 from schedlab.scenario.results import Ending, Run
 from schedlab.scenario.shape import mistakes_of
+from schedlab.scenario.source import Source
 
 if TYPE_CHECKING:
     from schedlab.api.object import StoredObject, WatchEvent
@@ -129,13 +129,13 @@ def is_stepped(document: object) -> bool:
     return isinstance(document, Mapping) and str(document.get("apiVersion", "")).startswith(GROUPS)
 
 
-def read_stepped(document: Any, text: str, file: Path) -> tuple[Plan, SteppedScenario]:
+def read_stepped(document: Any, text: str, source: Source) -> tuple[Plan, SteppedScenario]:
     """Return the plan that such a scenario begins with, and its operations; raises MistakesError."""
     mistakes = [*mistakes_of(document, SteppedScenario)]
     if mistakes:
-        raise MistakesError(str(file), text, mistakes)
+        raise MistakesError(str(source.file), text, mistakes)
     stepped = msgspec.convert(document, SteppedScenario)
-    reader = Reader(file)
+    reader = Reader(source)
     created = [one.create_operation.object for one in stepped.spec.operations if one.create_operation is not None]
     reader.learn(obj for obj in created if isinstance(obj.get("metadata"), dict))
     for number, operation in enumerate(stepped.spec.operations):
@@ -143,12 +143,12 @@ def read_stepped(document: Any, text: str, file: Path) -> tuple[Plan, SteppedSce
     scenario = Scenario(
         api_version=API_VERSION,
         kind=KIND,
-        name=str(stepped.metadata.get("name") or file.stem),
+        name=str(stepped.metadata.get("name") or source.file.stem),
         stop=Stop(at="24h", when="time"),
     )
     plan = compile_plan(scenario, reader)
     if reader.mistakes:
-        raise MistakesError(str(file), text, reader.mistakes)
+        raise MistakesError(str(source.file), text, reader.mistakes)
     return plan, stepped
 
 

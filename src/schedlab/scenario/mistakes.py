@@ -23,21 +23,21 @@ class Mistake:
 
 
 class MistakesError(SchedlabError):
-    """A file that cannot be used. `mistakes`: all of them, in the order of the file."""
+    """A file that cannot be used. `mistakes`: all of them, in the order of the file; `errors`: the same with their lines."""
 
     def __init__(self, location: str, text: str, mistakes: Sequence[Mistake]) -> None:
         placed = sorted(((line_of(text, each.path), each) for each in mistakes), key=lambda pair: pair[0])
         self.mistakes = tuple(each for _, each in placed)
-        first, *rest = [
+        self.errors = tuple(
             SchedlabError(f"{_name(each.path)}{each.message}", location=f"{location}:{line}", hint=each.hint)
             for line, each in placed
-        ]
+        )
+        first = self.errors[0]
         super().__init__(first.message, location=first.location, hint=first.hint)
-        self._rest = rest
 
     def __str__(self) -> str:
         """Every mistake as a message of its own."""
-        return "\nerror: ".join(map(str, (super().__str__(), *self._rest)))
+        return "\nerror: ".join(map(str, self.errors))
 
 
 def _name(path: Path) -> str:

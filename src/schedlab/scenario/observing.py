@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from schedlab import __version__
 from schedlab.apimachinery.time import format_duration
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from schedlab.cluster.service_time import ServiceTime
     from schedlab.scenario.judging import Verdict
     from schedlab.scenario.plan import PricePlan
+
+
+#: Gets an observation before anything happens in it.
+Watch: TypeAlias = Callable[["Observation"], None]
 
 
 class Observation:

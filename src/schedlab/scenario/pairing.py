@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _NODES_MAX: Final = 5
 CONFIGURATION: Final = "configuration"
 EARLIER: Final = "earlier placements"
+SCENARIO: Final = "another scenario or seed"
 
 
 def moved_pods(before: Experiment, after: Experiment) -> Iterator[tuple[Fate, Fate]]:
@@ -55,6 +56,7 @@ def describe_move(
     shadowed: what the other configuration would have done otherwise in the first run, by pod.
     """
     old, new = _record(before, fates[0]), _record(after, fates[1])
+    is_same = before.plan.scenario == after.plan.scenario and before.seed == after.seed
     key = f"{fates[0].namespace}/{fates[0].name}"
     own = shadowed.get(key)
     flip = own or (None if old is None or new is None else flipped(old, new))
@@ -65,7 +67,7 @@ def describe_move(
         "created": fates[0].created_ns / 1e9,
         "before": fates[0].node,
         "after": fates[1].node,
-        "cause": CONFIGURATION if own is not None else EARLIER,
+        "cause": CONFIGURATION if own is not None else EARLIER if is_same else SCENARIO,
         "how": flip.how,
         "plugin": flip.plugin,
         "reason": flip.reason,
@@ -99,10 +101,15 @@ def _decision(record: CycleRecord, nodes: tuple[str, str]) -> dict[str, Any]:
     return found
 
 
+def flipped_by(one: Mapping[str, Any]) -> str:
+    """Name the plugin that flipped a moved pod, or what else did."""
+    return str(one["plugin"] or one["how"] if one["cause"] == CONFIGURATION else one["cause"])
+
+
 def by_plugin(moved: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Count moved pods by the plugin that flipped them, or by what else did, the most frequent first."""
     counts: dict[str, int] = {}
     for one in moved:
-        name = one["plugin"] or one["how"] if one["cause"] == CONFIGURATION else EARLIER
+        name = flipped_by(one)
         counts[name] = counts.get(name, 0) + 1
     return dict(sorted(counts.items(), key=lambda pair: -pair[1]))

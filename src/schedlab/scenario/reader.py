@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from schedlab.apimachinery import selectors
@@ -20,6 +19,7 @@ from schedlab.kernel.randomness import SeededRandom
 from schedlab.scenario.mistakes import Mistake
 from schedlab.scenario.mistakes import Path as Place
 from schedlab.scenario.plan import NodeSet
+from schedlab.scenario.source import Source
 
 T = TypeVar("T")
 _SYSTEM: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
@@ -48,9 +48,9 @@ _SHOWN_MAX: Final = 8
 
 @dataclass(slots=True)
 class Reader:
-    """Reads the texts of one scenario; `file` is where it stands, `end_ns` when it ends."""
+    """Reads the texts of one scenario; `source` is where it stands, `end_ns` when it ends."""
 
-    file: Path
+    source: Source
     end_ns: int = 0
     mistakes: list[Mistake] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

@@ -81,6 +81,14 @@ def measure(fates: Fates, series: Sequence[Mapping[str, Any]], duration_s: float
     return {name: None if value is None else round(value, 9) for name, value in found.items()}
 
 
+def quantiles(rows: Sequence[Mapping[str, Any]], column: str) -> list[float]:
+    """Return the quantiles of a column at 0 %, 1 % … 100 %; none when nothing is known."""
+    known = [row[column] for row in rows if row[column] is not None]
+    found = np.percentile(known, np.arange(101)).tolist() if known else []
+    # Sums of floats differ in their last digits from one processor to another.
+    return [round(value, 9) for value in found]
+
+
 def uniform(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return rows that all have the same keys, None where one says nothing."""
     names = dict.fromkeys(name for row in rows for name in row)

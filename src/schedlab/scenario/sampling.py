@@ -50,6 +50,8 @@ class Sampler:
         self._per_node = _PerNode(-1)
         self.series: list[Row] = []
         self.pending: list[dict[str, Any]] = []
+        #: Hears of every sample.
+        self.listener: Callable[[Row], None] | None = None
 
     # --- Changes -----------------------------------------------------------------------------------------------------
 
@@ -130,6 +132,8 @@ class Sampler:
         self.pending += (
             {"time_s": time_s, "reason": reason, "pods": count} for reason, count in fates.reasons.items() if count > 0
         )
+        if self.listener is not None:
+            self.listener(self.series[-1])
 
     def _of_nodes(self, table: NodeTable) -> Row:
         if self._per_node.version != table.nodes_version:

@@ -1,6 +1,6 @@
 """The REST API of kube-scheduler-simulator, and what ours adds to it: import, sync and replay.
 
-    GET, POST /api/v1/schedulerconfiguration      the configuration in force; its profiles and extenders anew
+    GET, POST /api/v1/schedulerconfiguration      the configuration in force; its profiles and extenders anew (?dryRun=All)
     PUT /api/v1/reset                             back to the start
     GET /api/v1/export, POST /api/v1/import       snapshots; ?replace=true empties the cluster first
     GET /api/v1/listwatchresources                changes of seven kinds, as lines of JSON
@@ -35,6 +35,7 @@ from schedlab.mirror.stream import ResourceStream
 from schedlab.remote.kubeconfig import Access, load_access
 from schedlab.web.routing import Answer, Refusal, Request, Route, Stream, json_answer
 from schedlab.web.simulator import Simulator
+from schedlab.web.whatif import asked
 
 _SNAPSHOT_BYTES_MAX: Final = 1024 * 1024 * 1024
 _NDJSON: Final = "application/x-ndjson"
@@ -55,10 +56,17 @@ async def get_configuration(simulator: Simulator, _request: Request) -> Answer:
 
 
 async def post_configuration(simulator: Simulator, request: Request) -> Answer:
-    """Put profiles and extenders in force."""
+    """Put profiles and extenders in force, or with `?dryRun=All` tell whether that could be done."""
     wanted = await request.json()
     if not isinstance(wanted, dict):
         raise Refusal(500, "the body is no KubeSchedulerConfiguration")
+    if request.word("dryRun") == "All":
+        mirroring = _mirroring(simulator)
+        # Nobody but the copy of this process that answers is changed.
+        await asked(simulator, request, lambda _: mirroring.apply_scheduler_configuration(wanted))
+        return Answer(b"", status=202)
+    if request.word("dryRun"):
+        raise Refusal(400, f"dryRun: {request.word('dryRun')!r} is not All")
     try:
         _mirroring(simulator).apply_scheduler_configuration(wanted)
     except SchedlabError as error:

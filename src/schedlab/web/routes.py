@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from schedlab.web import cluster_map, decisions, mirroring, pages, past, sessions, shadows, status, traces, whatif
+from schedlab.web import (
+    cluster_map,
+    decisions,
+    mirroring,
+    pages,
+    past,
+    scenarios,
+    sessions,
+    shadows,
+    status,
+    traces,
+    whatif,
+)
 from schedlab.web.routing import Route
 
 ROUTES: Final[tuple[Route, ...]] = (
@@ -18,6 +30,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     *mirroring.ROUTES,
     *traces.ROUTES,
     *shadows.ROUTES,
+    *scenarios.ROUTES,
 )
 
 #: What can be called, as the reference writes it: `GET /api/v1/status`.

@@ -18,6 +18,7 @@ from urllib.parse import parse_qs, unquote
 
 import orjson
 
+from schedlab.kernel.errors import SchedlabError
 from schedlab.kernel.steps import Steps
 from schedlab.web.simulator import Simulator
 
@@ -30,6 +31,7 @@ Send = Callable[[Message], Awaitable[None]]
 JSON: Final = "application/json; charset=UTF-8"
 #: Requests with more than this are refused unless their handler allows it.
 BODY_BYTES_MAX: Final = 16 * 1024 * 1024
+_SEE: Final = "see docs/reference/rest.md"
 
 
 class Refusal(Exception):
@@ -129,6 +131,24 @@ class Request:
             return orjson.loads(await self.body(bytes_max))
         except orjson.JSONDecodeError as error:
             raise Refusal(400, f"the body is not JSON: {error}") from error
+
+    async def fields(self, required: Mapping[str, type], optional: Mapping[str, type]) -> Mapping[str, Any]:
+        """Read a body with all of the required fields and any of the optional ones; lists are of objects."""
+        body = await self.json()
+        missing = next((name for name in required if not isinstance(body, dict) or name not in body), None)
+        if missing is not None:
+            raise SchedlabError(f"{missing} is not given", location=missing, hint=_SEE)
+        if not isinstance(body, dict):
+            raise SchedlabError(f"is {type(body).__name__}, not an object", location="the body", hint=_SEE)
+        known = {**required, **optional}
+        for key, value in body.items():
+            if key not in known:
+                raise SchedlabError("there is no such field", location=key, hint=f"there are: {', '.join(known)}")
+            is_mixed = isinstance(value, list) and not all(isinstance(one, dict) for one in value)
+            if type(value) is not known[key] or is_mixed:
+                found, wanted = type(value).__name__, known[key].__name__
+                raise SchedlabError(f"is {found}, not {wanted}", location=key, hint=_SEE)
+        return body
 
 
 async def paced(steps: Steps[T]) -> T:

@@ -11,9 +11,19 @@ from schedlab.decisions.explain import PodQuestion
 from schedlab.decisions.log import DecisionLog
 from schedlab.kernel.steps import Steps
 from schedlab.mirror.service import Mirroring
+from schedlab.scenario.catalog import Catalog
+from schedlab.scenario.service import ScenarioRuns
 from schedlab.web.logins import Logins
 from schedlab.whatif.shadow import Shadow
 from schedlab.whatif.workers import Question
+
+
+@dataclass(frozen=True, slots=True)
+class Scenarios:
+    """The scenarios that may be chosen, and their runs."""
+
+    catalog: Catalog
+    runs: ScenarioRuns
 
 
 class Explains(Protocol):
@@ -36,6 +46,7 @@ class Simulator:
     strict: results are on the pods only, streams end and replays take no time, as with kube-scheduler-simulator.
     past: tells revisions that are kept and how they differ; None where there is only a scheduler.
     ask: has a question about the whole cluster answered by a worker; None where there is only a scheduler.
+    scenarios: None where no scenarios are run.
     """
 
     log: DecisionLog
@@ -48,4 +59,5 @@ class Simulator:
     mirroring: Mirroring | None = None
     past: Past | None = None
     shadows: Sequence[Shadow] = ()
+    scenarios: Scenarios | None = None
     strict: bool = False

@@ -24,7 +24,12 @@ _DURATION_S_MAX = 7 * 24 * 3600
 
 
 async def ask(simulator: Simulator, request: Request, question: Question) -> Answer:
-    """Answer with what a worker finds out; nobody searches on for a client that has left."""
+    """Answer with what a worker finds out."""
+    return json_answer(await asked(simulator, request, question))
+
+
+async def asked(simulator: Simulator, request: Request, question: Question) -> Any:
+    """Return what a worker finds out; nobody searches on for a client that has left."""
     if simulator.ask is None:
         raise Refusal(404, "there is no cluster here that could be forked: only a scheduler runs")
     asking = asyncio.ensure_future(simulator.ask(question))
@@ -33,7 +38,7 @@ async def ask(simulator: Simulator, request: Request, question: Question) -> Ans
         await asyncio.wait((asking, leaving), return_when=asyncio.FIRST_COMPLETED)
         if not asking.done():
             raise ConnectionResetError("the client left before the search ended")
-        return json_answer(await asking)
+        return await asking
     except WorkerError as error:
         raise Refusal(_BUSY if error.busy else _GIVEN_UP, str(error)) from error
     finally:
@@ -88,7 +93,7 @@ async def not_full(simulator: Simulator, request: Request) -> Answer:
 
 async def fit_answer(simulator: Simulator, request: Request) -> Answer:
     """Tell how many of a pod fit; the body is `{"pod": {…}, "namespace": "default", "limit": 10000}`."""
-    body = await _body(request, {"pod": dict}, {"namespace": str, "limit": int})
+    body = await request.fields({"pod": dict}, {"namespace": str, "limit": int})
     manifest, namespace, limit = body["pod"], body.get("namespace", "default"), body.get("limit", LIMIT_MAX)
     return await ask(
         simulator, request, lambda cluster: fit(cluster, manifest, namespace=namespace, limit=limit).data()
@@ -97,7 +102,7 @@ async def fit_answer(simulator: Simulator, request: Request) -> Answer:
 
 async def plan_nodes_answer(simulator: Simulator, request: Request) -> Answer:
     """Tell how many nodes of a template hold a workload; the body has `workload` (a list), `template`, `namespace`."""
-    body = await _body(request, {"workload": list, "template": dict}, {"namespace": str})
+    body = await request.fields({"workload": list, "template": dict}, {"namespace": str})
     workload, template, namespace = body["workload"], body["template"], body.get("namespace", "default")
     return await ask(
         simulator, request, lambda cluster: plan_nodes(cluster, workload, template, namespace=namespace).data()
@@ -106,27 +111,9 @@ async def plan_nodes_answer(simulator: Simulator, request: Request) -> Answer:
 
 async def plan_drain_answer(simulator: Simulator, request: Request) -> Answer:
     """Tell where pods land when nodes are emptied; the body is `{"selector": "zone=b", "forSeconds": 120}`."""
-    body = await _body(request, {"selector": str}, {"forSeconds": int})
+    body = await request.fields({"selector": str}, {"forSeconds": int})
     selector, duration_s = body["selector"], _duration_s(body)
     return await ask(simulator, request, lambda cluster: plan_drain(cluster, selector, duration_s=duration_s).data())
-
-
-async def _body(request: Request, fields: Mapping[str, type], optional: Mapping[str, type]) -> Mapping[str, Any]:
-    """Return a body with all of the fields and any of the optional ones; lists are of objects."""
-    body = await request.json()
-    missing = next((name for name in fields if not isinstance(body, dict) or name not in body), None)
-    if missing is not None:
-        raise SchedlabError(f"{missing} is not given", location=missing, hint="see docs/reference/rest.md")
-    known = {**fields, **optional}
-    for key, value in body.items():
-        if key not in known:
-            raise SchedlabError("there is no such field", location=key, hint=f"there are: {', '.join(known)}")
-        if type(value) is not known[key] or (
-            isinstance(value, list) and not all(isinstance(one, dict) for one in value)
-        ):
-            found, wanted = type(value).__name__, known[key].__name__
-            raise SchedlabError(f"is {found}, not {wanted}", location=key, hint="see docs/reference/rest.md")
-    return body  # type: ignore[no-any-return] # it was looked at above
 
 
 def _duration_s(body: Mapping[str, Any]) -> int:

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from schedlab.cli import main
+from tests.scenario.example_runs import EXAMPLES
+from tests.unit.scenario.test_comparing import PACKING
 
 SCENARIO = """\
 apiVersion: schedlab.dev/v1alpha1
@@ -105,3 +107,36 @@ def test_interrupted_run_leaves_a_readable_part(tmp_path: Path) -> None:
     summary = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
     assert summary["ended"] == "interrupted"
     assert (tmp_path / "out" / "pods.csv").read_text(encoding="utf-8").startswith("namespace,pod,")
+
+
+def test_another_configuration_and_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--config` takes the place of the scenario's own; `--html` tells in one page that needs nothing else."""
+    file, packing, report = tmp_path / "s.yaml", tmp_path / "packing.yaml", tmp_path / "report.html"
+    file.write_text(SCENARIO.replace("PENDING", "1"), encoding="utf-8")
+    packing.write_text(PACKING, encoding="utf-8")
+
+    assert run(str(file), "--config", str(packing), "--html", str(report)) == 0
+
+    assert f"scheduler configuration {packing}" in capsys.readouterr().out
+    page = report.read_text(encoding="utf-8")
+    assert "pods_pending &lt;= 1" in page
+    assert "0/1 nodes are available: 1 Insufficient cpu." in page
+    assert "<svg" in page
+    assert "<script" not in page
+
+
+def test_a_scenario_of_the_kep_takes_no_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = EXAMPLES / "kep-140.yaml"
+
+    assert run(str(file), "--config", str(tmp_path / "any.yaml")) == 2
+    assert "such a file has its scheduler configuration in it" in capsys.readouterr().err
+
+
+def test_one_report_is_of_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "cases.yaml"
+    case = (EXAMPLES / "scheduler-perf.yaml").read_text(encoding="utf-8")
+    copied = case.replace("scheduler-perf/", f"{EXAMPLES}/scheduler-perf/")
+    file.write_text(copied + copied[copied.index("\n- name:") :].replace("- name: ", "- name: Second", 1), "utf-8")
+
+    assert run(str(file), "--html", str(tmp_path / "report.html")) == 2
+    assert "one report cannot tell of 2 runs" in capsys.readouterr().err

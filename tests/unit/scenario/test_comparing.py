@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from schedlab.kernel.errors import SchedlabError
-from schedlab.scenario.comparing import compare
+from schedlab.scenario.comparing import Comparison, Variant
+from schedlab.scenario.comparing import compare as compare_variants
+from schedlab.scenario.source import Source
 
 SCENARIO = """\
 apiVersion: schedlab.dev/v1alpha1
@@ -27,6 +31,11 @@ profiles:
   - {name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}}}
   plugins: {score: {disabled: [{name: NodeResourcesBalancedAllocation}]}}
 """
+
+
+def compare(scenario: Path, configs: Sequence[Path | None], seeds: Sequence[int], **options: Any) -> Comparison:
+    variants = [Variant(Source(scenario), None if one is None else Source(one)) for one in configs]
+    return compare_variants(variants, seeds, **options)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 from schedlab.scenario.kep140 import SteppedExperiment
 from schedlab.scenario.mistakes import MistakesError
 from schedlab.scenario.opening import open_runs
+from schedlab.scenario.source import Source
 
 HEAD = "apiVersion: simulation.kube-scheduler-simulator.x-k8s.io/v1alpha1\nkind: Scenario\nmetadata: {name: s}\n"
 NODE = "{apiVersion: v1, kind: Node, metadata: {name: one}, status: {capacity: {cpu: '1', memory: 1Gi, pods: '9'}}}"
@@ -20,7 +21,7 @@ def opened(folder: Path, *operations: str) -> SteppedExperiment:
     file = folder / "s.yaml"
     lines = "".join(f"  - {{{operation}}}\n" for operation in operations)
     file.write_text(f"{HEAD}spec:\n  operations:\n{lines}", encoding="utf-8")
-    [found] = open_runs(file)
+    [found] = open_runs(Source(file))
     assert isinstance(found, SteppedExperiment)
     return found
 

@@ -1,0 +1,57 @@
+"""A run as one HTML page that stands alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import Final
+
+from schedlab.cli.compare_text import number_text
+from schedlab.cli.html_page import html_page, row
+from schedlab.cli.run_text import run_text
+from schedlab.cli.series_html import series_html
+from schedlab.scenario.metrics import metric_of
+from schedlab.scenario.results import Run
+
+_WAITING_SHOWN: Final = 200
+
+
+def run_html(run: Run, location: str) -> str:
+    """Return the report."""
+    return html_page(f"{run.scenario}, seed {run.seed}", _body(run, location))
+
+
+def _body(run: Run, location: str) -> Iterator[str]:
+    yield f"<pre>{escape(run_text(run, location))}</pre>"
+    if run.verdicts:
+        yield '<h2>Assertions</h2><div class="scroll"><table>'
+        yield row("th", ("", "assertion", "found", "place"))
+        for one in run.verdicts:
+            yield row("td", ("holds" if one.holds else "fails", one.text, one.found, one.place), _kind(holds=one.holds))
+        yield "</table></div>"
+    yield '<h2>Metrics</h2><div class="scroll"><table>'
+    yield row("th", ("metric", "unit", "value", "what it is"))
+    for name, value in run.metrics.items():
+        known = metric_of(name)
+        if known is not None and value is not None:
+            yield row("td", (name, known.unit, number_text(value), known.text))
+    yield "</table></div><h2>Over time</h2>"
+    yield from series_html([run.scenario], [run.series])
+    yield from _waiting(run)
+
+
+def _kind(*, holds: bool) -> str:
+    return "ok" if holds else "no"
+
+
+def _waiting(run: Run) -> Iterator[str]:
+    waiting = [pod for pod in run.pods if pod["reason"]]
+    if not waiting:
+        return
+    yield f"<h2>{len(waiting)} pods wait at the end</h2>"
+    yield '<div class="scroll"><table>'
+    yield row("th", ("pod", "since, s", "why"))
+    for pod in waiting[:_WAITING_SHOWN]:
+        name = f"{pod['namespace']}/{pod['pod']}"
+        yield row("td", (name, number_text(pod["created_s"]), pod["message"] or pod["reason"]))
+    yield "</table></div>"
