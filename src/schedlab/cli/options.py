@@ -129,6 +129,9 @@ StaticPodsOption: TypeAlias = Annotated[
     Path | None,
     Parameter(help="Folder of manifests, as /etc/kubernetes/manifests: the node control-plane runs their pods."),
 ]
+ScenariosOption: TypeAlias = Annotated[
+    Path | None, Parameter(help="Folder of scenarios that the web UI offers in place of the examples.")
+]
 
 StagesOption: TypeAlias = Annotated[
     tuple[str, ...],

@@ -18,7 +18,6 @@ from schedlab.cli.run_html import run_html
 from schedlab.cli.run_text import run_text
 from schedlab.cluster.memory import calm_garbage_collector
 from schedlab.kernel.errors import SchedlabError
-from schedlab.scenario.kep140 import SteppedExperiment
 from schedlab.scenario.opening import open_runs
 from schedlab.scenario.source import Source
 
@@ -55,13 +54,8 @@ def run(
     file
         A scenario, a Scenario of KEP-140, or a file of scheduler_perf; docs/reference/scenarios.md has the formats.
     """
-    runs = open_runs(
-        Source(file),
-        seed=seed,
-        workload=workload,
-        config=None if config is None else Source(config),
-        interrupted=interrupted_by_user(),
-    )
+    other = None if config is None else Source(config)
+    runs = open_runs(Source(file), seed=seed, workload=workload, config=other, interrupted=interrupted_by_user())
     if html is not None and len(runs) > 1:
         raise SchedlabError(
             f"one report cannot tell of {len(runs)} runs", location="--html", hint="choose one of them: --workload"
@@ -74,10 +68,7 @@ def run(
         started = time.perf_counter()
         result = one.run()
         if directory is not None:
-            folder = directory / result.scenario if len(runs) > 1 else directory
-            write_run(result, folder, tables)
-            if isinstance(one, SteppedExperiment):
-                write_file(folder / "status.json", [json.dumps(one.status(result), indent=2), "\n"], "--directory")
+            write_run(one, result, directory / result.scenario if len(runs) > 1 else directory, tables)
         if html is not None:
             write_file(html, [run_html(result, str(file))], "--html")
         print(json.dumps(result.summary(), indent=2) if output == "json" else run_text(result, str(file)))

@@ -1,4 +1,4 @@
-"""A run as files: run.json, and a file per table."""
+"""A run as files: run.json, a file per table, and the status of a Scenario of KEP-140."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from typing import Any, Literal
 
 from schedlab.cli.output_file import write_file
 from schedlab.kernel.errors import SchedlabError
+from schedlab.scenario.kep140 import SteppedExperiment
+from schedlab.scenario.opening import Runnable
 from schedlab.scenario.results import Run
 
 Tables = Literal["csv", "json", "parquet"]
 
 
-def write_run(run: Run, directory: Path, form: Tables) -> None:
+def write_run(ran: Runnable, run: Run, directory: Path, form: Tables) -> None:
     """Write a run into a folder; raises SchedlabError."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -25,6 +27,8 @@ def write_run(run: Run, directory: Path, form: Tables) -> None:
             f"cannot be made: {error.strerror}", location=str(directory), hint="name another folder: --directory"
         ) from error
     write_file(directory / "run.json", [json.dumps(run.summary(), indent=2), "\n"], "--directory")
+    if isinstance(ran, SteppedExperiment):
+        write_file(directory / "status.json", [json.dumps(ran.status(run), indent=2), "\n"], "--directory")
     for name in ("series", "pending", "pods"):
         _write_table(getattr(run, name), directory / f"{name}.{form}", form)
 

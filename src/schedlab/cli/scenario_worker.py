@@ -137,9 +137,9 @@ def _run(task: Task, folder: Path) -> bool:
             found.append(one.run())
         if found[-1].ended == "interrupted":
             break
-    for number, result in enumerate(found):
+    for number, (ran, result) in enumerate(zip(opened, found, strict=False)):
         place = folder if len(found) == 1 else folder / f"{number + 1}"
-        write_run(result, place, "csv")
+        write_run(ran, result, place, "csv")
         write_file(place / "report.html", [run_html(result, str(variant.scenario.file))])
     warnings = [warning for one in opened for warning in one.warnings]
     _write_result(folder, {"runs": [_run_view(result) for result in found], "warnings": warnings})

@@ -23,6 +23,7 @@ from schedlab.cli.options import (
     NO_STORAGE,
     APIServerOptions,
     PluginOptions,
+    ScenariosOption,
     SecurePortOption,
     ShadowsOption,
     StagesOption,
@@ -82,9 +83,7 @@ def up(
     ] = "5m",
     history: Annotated[int, Parameter(help="Revisions of which the past can be rebuilt, compacted or not.")] = 20_000,
     decisions: DecisionsOptions = DECISIONS_DEFAULTS,
-    scenarios: Annotated[
-        Path | None, Parameter(help="Folder of scenarios that the web UI offers in place of the examples.")
-    ] = None,
+    scenarios: ScenariosOption = None,
     serving: APIServerOptions = API_SERVER_DEFAULTS,
     port: Annotated[int, Parameter(help="Port of the simulator's REST API and web UI.")] = 1212,
     apiserver_port: Annotated[int, Parameter(help="Port of the Kubernetes API.")] = 3131,
