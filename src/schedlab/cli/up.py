@@ -116,12 +116,13 @@ def up(
         decisions_age_s=decisions.read_age_s(),
     )
     ports = Ports(apiserver_port, port, secure_port)
-    beside = Beside(
-        shadows=tuple((file, read_configuration(file, "--shadow-config")) for file in shadow_config),
-        catalog=catalog_of(scenarios, "--scenarios"),
-    )
+    beside = Beside(shadows=_read(shadow_config), catalog=catalog_of(scenarios, "--scenarios"))
     run_cluster(settings, Home.of(name), ports, serving.serving(storage.read()), beside)
     return 0
+
+
+def _read(shadow_config: Sequence[Path]) -> tuple[tuple[Path, Mapping[str, Any]], ...]:
+    return tuple((file, read_configuration(file, "--shadow-config")) for file in shadow_config)
 
 
 @dataclass(frozen=True, slots=True)
