@@ -67,7 +67,7 @@ def _is_complaint(message: ConsoleMessage, page: Page) -> bool:
     if message.text.startswith("Failed to load resource"):
         return False
     # Text that replaces coloured text in an editor is dressed by the browser itself, which the policy keeps out.
-    has_editor = any(place in page.url for place in ("#/create", "#/object/", "#/scheduler"))
+    has_editor = any(place in page.url for place in ("#/create", "#/object/", "#/scheduler", "#/what-if"))
     return not (has_editor and message.text.startswith("Applying inline style"))
 
 

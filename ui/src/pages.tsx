@@ -15,18 +15,21 @@ export interface PageProps {
 export interface Page {
   /** Its name in the navigation, which shows it when it has one. */
   title?: (texts: Texts) => string;
+  /** Whether it can show a moment of the past. */
+  hasPast?: boolean;
   load(): Promise<{ default: ComponentType<PageProps> }>;
 }
 
 export const HOME = "map";
 
 export const PAGES: Record<string, Page> = {
-  map: { title: (texts) => texts.pages.map, load: () => import("./pages/map") },
-  pending: { title: (texts) => texts.pages.pending, load: () => import("./pages/pending") },
-  pod: { load: () => import("./pages/pod") },
-  objects: { title: (texts) => texts.pages.objects, load: () => import("./pages/objects") },
-  list: { load: () => import("./pages/list") },
-  object: { load: () => import("./pages/object") },
+  map: { title: (texts) => texts.pages.map, hasPast: true, load: () => import("./pages/map") },
+  pending: { title: (texts) => texts.pages.pending, hasPast: true, load: () => import("./pages/pending") },
+  pod: { hasPast: true, load: () => import("./pages/pod") },
+  objects: { title: (texts) => texts.pages.objects, hasPast: true, load: () => import("./pages/objects") },
+  list: { hasPast: true, load: () => import("./pages/list") },
+  object: { hasPast: true, load: () => import("./pages/object") },
+  "what-if": { title: (texts) => texts.pages.whatIf, hasPast: true, load: () => import("./pages/what-if") },
   create: { title: (texts) => texts.pages.create, load: () => import("./pages/create") },
   scheduler: { title: (texts) => texts.pages.scheduler, load: () => import("./pages/scheduler") },
   snapshot: { title: (texts) => texts.pages.snapshot, load: () => import("./pages/snapshot") },

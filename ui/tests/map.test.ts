@@ -82,3 +82,13 @@ test("amounts in words", () => {
   assert.equal(words(16 * 1024 ** 3, "memory"), "16Gi");
   assert.equal(words(3, "example.com/gpu"), "3");
 });
+
+test("a model is of a revision only when all of it has been told", () => {
+  const model = new MapModel();
+  model.apply(told({ a: node() }));
+  assert.equal(model.revision, 0);
+  model.apply({ ...told({}), complete: true, revision: 7 });
+  assert.equal(model.revision, 7);
+  model.apply(told({ a: null }));
+  assert.equal(model.revision, 0);
+});

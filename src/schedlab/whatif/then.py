@@ -1,7 +1,7 @@
 """What if, at a moment of the past: changes made on a fork that begins there, and how that differs from what came.
 
-The changes are made before anything else happens, then the fork runs on as the cluster did: scheduler, controllers and
-kubelets, on a clock of that time. What was asked of the cluster itself later on, the fork does not hear of.
+The changes are made before anything else happens, then the fork runs on as the cluster did, and no longer: scheduler,
+controllers and kubelets, on a clock of that time. What was asked of the cluster itself later on, the fork does not hear of.
 """
 
 from __future__ import annotations
@@ -54,8 +54,7 @@ class Moment:
 class Then:
     """What the changes would have led to, and what came: where each pod of `outcome.moves` was in the end, in their order.
 
-    really: a node, empty while the pod waits, None while there is no such pod. end: the moment of that: as late as the
-    fork has run, or now if that is still to come. came: pods that have come in between and that the fork does not know.
+    really: a node, empty while the pod waits, None while there is no such pod. end: the moment of that. came: pods that have come in between and that the fork does not know.
     """
 
     outcome: WhatIf
@@ -79,6 +78,8 @@ def what_if_then(cluster: Cluster, changes: Sequence[Change], revision: int, dur
     """Make changes at a kept revision and let the fork run; raises SchedlabError, also when it is not kept."""
     configuration, others = split(changes)
     begin, end = _moments(cluster, revision, duration_s)
+    if begin.time_ns is not None and end.time_ns is not None:
+        duration_s = min(duration_s, -((begin.time_ns - end.time_ns) // SECOND_NS))
     before = alive(pod.view for pod in cluster.past.objects(revision, "pods"))
     later = alive(pod.view for pod in cluster.past.objects(end.revision, "pods"))
     chosen = (

@@ -67,6 +67,17 @@ def test_what_came_is_that_of_as_many_seconds_later() -> None:
     assert told["really"]["came"] == 0
 
 
+def test_the_fork_runs_no_longer_than_the_cluster_did() -> None:
+    """Else what comes of time alone would be taken for what the changes do."""
+    lab, revision = story()
+    last = lab.cluster.past.newest
+
+    assert asked(lab, revision, {"cordon": "a"}, seconds=10)["ranForSeconds"] == 10
+    assert asked(lab, revision, {"cordon": "a"}, seconds=3600)["ranForSeconds"] < 120
+    told = asked(lab, last, {"cordon": "a"}, seconds=3600)
+    assert (told["ranForSeconds"] < 20, told["really"]["revision"]) == (True, last)
+
+
 def test_pods_that_only_moved_in_truth_are_told() -> None:
     lab, revision = story()
     told = asked(lab, revision, {"cordon": "a"})

@@ -9,7 +9,13 @@ type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 type JsonObject = { [key: string]: Json };
 
 export interface Change {
+  cordon?: string;
   uncordon?: string;
+  drain?: string;
+  scale?: string;
+  replicas?: number;
+  schedulerConfig?: JsonObject;
+  location?: string;
   delete?: string;
   apply?: KubeObject;
   patch?: string;
@@ -27,17 +33,30 @@ export interface Move {
   why: string;
   plugin: string;
   replaces: string;
+  /** Of the past: where it was in truth. */
+  really?: string | null;
 }
 
 export interface Outcome {
+  changes: string[];
   moves: Move[];
   problems: string[];
+  pods: number;
   ranForSeconds: number;
+  /** Of the past: the moment that the fork began at, and the one whose truth stands beside. */
+  at?: Moment;
+  really?: Moment & { came: number };
 }
 
-/** Make changes on a fork of the cluster, which stays as it is. */
-export function tryOnFork(changes: Change[], signal?: AbortSignal): Promise<Outcome> {
-  return askJson("/api/v1/what-if", { method: "POST", body: { changes }, ...(signal && { signal }) });
+interface Moment {
+  revision: number;
+  time: string;
+}
+
+/** Make changes on a fork of the cluster as it is, or was `at` a revision; the cluster stays as it is. */
+export function tryOnFork(changes: Change[], at: number, forSeconds?: number): Promise<Outcome> {
+  const body = { changes, ...(at && { at }), ...(forSeconds !== undefined && { forSeconds }) };
+  return askJson("/api/v1/what-if", { method: "POST", body });
 }
 
 /** Make changes in the cluster itself, one after the other. */

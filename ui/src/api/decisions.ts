@@ -106,6 +106,7 @@ export interface Explanation {
 
 export interface Asked {
   attempt?: string;
+  uid?: string;
   node?: string;
   vs?: string;
 }
@@ -154,6 +155,7 @@ export interface Attempt {
   node: string;
   message: string;
   uid: string;
+  revision: number;
 }
 
 /** The attempts of a pod that are recorded, newest first. */
@@ -190,9 +192,9 @@ export interface Pending {
   groups: Group[];
 }
 
-/** The pods that wait, grouped by their reasons; fixes are searched for so many groups. */
-export function pending(namespace: string, fixes: number, signal: AbortSignal): Promise<Pending> {
-  const query = new URLSearchParams({ fixes: `${fixes}`, ...(namespace && { namespace }) });
+/** The pods that wait, or waited at a revision, grouped by their reasons; fixes are searched for so many groups. */
+export function pending(namespace: string, fixes: number, at: number, signal: AbortSignal): Promise<Pending> {
+  const query = new URLSearchParams({ fixes: `${fixes}`, ...(namespace && { namespace }), ...(at && { at: `${at}` }) });
   return askJson(`/api/v1/pending?${query}`, { signal });
 }
 
@@ -220,9 +222,9 @@ export interface Capacity {
   keptAway: { plugin: string; pods: string[]; nodes: number; cpu: string; memory: string }[];
 }
 
-/** What keeps free capacity from being used. */
-export function whyNotFull(signal: AbortSignal): Promise<Capacity> {
-  return askJson("/api/v1/why-not-full", { signal });
+/** What keeps free capacity from being used, or kept it at a revision. */
+export function whyNotFull(at: number, signal: AbortSignal): Promise<Capacity> {
+  return askJson(`/api/v1/why-not-full${at ? `?at=${at}` : ""}`, { signal });
 }
 
 function podPath(namespace: string, name: string): string {

@@ -5,7 +5,7 @@
  *       ▲       │ 410, or another cluster answers
  *       └───────┘ the old copy stays until the new one is complete
  *
- * A stream that breaks is opened again (`Stream`). Subscribers hear of changes at most every
+ * A copy of the past is listed once, and stays as it is. A stream that breaks is opened again (`Stream`). Subscribers hear of changes at most every
  * 150 ms, with all that changed since.
  */
 
@@ -63,13 +63,16 @@ export class Reflector<T> {
   private readonly query: Record<string, string>;
   private readonly form: Form<T>;
   private readonly subscriber: Subscriber<T>;
+  private readonly at: number;
   private readonly stream: Stream;
   private revision = "";
   private cluster = "";
   private pending: Changes<T> = { all: true, upserted: new Map(), removed: new Set() };
   private timer = 0;
 
-  constructor(path: string, query: Record<string, string>, form: Form<T>, subscriber: Subscriber<T>) {
+  /** `at`: the revision of which a copy is made; 0 is now, and then it is kept up to date. */
+  constructor(path: string, query: Record<string, string>, form: Form<T>, subscriber: Subscriber<T>, at = 0) {
+    this.at = at;
     this.path = path;
     this.query = query;
     this.form = form;
@@ -87,6 +90,11 @@ export class Reflector<T> {
   }
 
   private async follow(signal: AbortSignal, isWell: () => void): Promise<void> {
+    if (this.at) {
+      await this.lookBack(signal);
+      isWell();
+      return new Promise((_, reject) => signal.addEventListener("abort", reject));
+    }
     try {
       await this.checkCluster(signal);
       if (!this.revision) await this.list(signal);
@@ -95,6 +103,15 @@ export class Reflector<T> {
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 410)) throw error;
       this.revision = "";
+    }
+  }
+
+  private async lookBack(signal: AbortSignal): Promise<void> {
+    try {
+      if (!this.revision) await this.list(signal);
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 410)) throw error;
+      this.subscriber.failed(error);
     }
   }
 
@@ -115,7 +132,8 @@ export class Reflector<T> {
     let revision = "";
     const first = this.items.size === 0;
     while (next !== undefined) {
-      const page: Record<string, string> = { limit: String(PAGE), ...(next && { continue: next }) };
+      const moment = this.at && !next ? exactly(this.at) : {};
+      const page: Record<string, string> = { limit: String(PAGE), ...(next && { continue: next }), ...moment };
       const answer: ListMeta = await askJson<ListMeta>(this.url(page), { accept: this.form.accept, signal });
       for (const item of this.form.itemsOf(answer)) {
         const { uid } = this.form.metaOf(item);
@@ -180,4 +198,9 @@ export class Reflector<T> {
       this.subscriber.changed(changes, this.items);
     }, BATCH_MS);
   }
+}
+
+/** What a list is asked for as it was at a revision. */
+export function exactly(revision: number): Record<string, string> {
+  return { resourceVersion: `${revision}`, resourceVersionMatch: "Exact" };
 }

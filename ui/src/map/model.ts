@@ -22,6 +22,8 @@ export interface MapLine {
   nodes: Record<string, MapNode | null>;
   pods: Record<string, MapPod | null>;
   complete: boolean;
+  /** What has been told up to this line is how it is, or was, at that revision. */
+  revision?: number;
 }
 
 export class MapModel {
@@ -33,6 +35,8 @@ export class MapModel {
   readonly dirty = new Set<string>();
   /** How often nodes have changed: what is derived from all of them need not be derived more often. */
   nodesVersion = 0;
+  /** The revision that it shows; 0 while it is not complete. */
+  revision = 0;
   /** Whether other nodes are to be drawn than before, or in other groups. */
   isRearranged = true;
 
@@ -46,6 +50,8 @@ export class MapModel {
       if (!before || !node || groupingOf(before) !== groupingOf(node)) this.isRearranged = true;
     }
     for (const [key, pod] of Object.entries(line.pods)) this.place(key, pod);
+    // Between two revisions it is neither.
+    this.revision = line.revision ?? 0;
   }
 
   private place(key: string, pod: MapPod | null): void {

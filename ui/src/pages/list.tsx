@@ -4,13 +4,14 @@ import type { ColDef, GridApi } from "ag-grid-community";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Column, type Row, table } from "../api/forms";
 import { findKind, type Kind, pathOf } from "../api/kinds";
+import { timeShown } from "../api/past";
 import { type Changes, Reflector } from "../api/reflector";
 import type { PageProps } from "../pages";
 import { age } from "../parts/age";
 import { Grid } from "../parts/grid";
 import { Namespaces } from "../parts/namespaces";
 import { Problem } from "../shell/problem";
-import { amend, link, placeOf } from "../shell/router";
+import { amend, at, link, placeOf } from "../shell/router";
 import { texts } from "../texts";
 
 export default function List({ parameters, query }: PageProps) {
@@ -28,7 +29,7 @@ export default function List({ parameters, query }: PageProps) {
   const selector = query.get("selector") ?? "";
   return (
     <Objects
-      key={`${kind.id} ${namespace} ${selector}`}
+      key={`${kind.id} ${namespace} ${selector} ${at.value}`}
       kind={kind}
       namespace={namespace}
       selector={selector}
@@ -75,6 +76,7 @@ function Objects({ kind, namespace, selector, filter }: ObjectsProps) {
         },
         failed: setError,
       },
+      at.value,
     );
     reflector.start();
     const timer = window.setInterval(() => grid.current?.refreshCells({ columns: ["Age"] }), AGE_MS);
@@ -101,7 +103,9 @@ function Objects({ kind, namespace, selector, filter }: ObjectsProps) {
             {t.wide}
           </label>
         )}
-        {kind.verbs.includes("create") && <a href={link(["create", kind.id], { namespace })}>{t.create}</a>}
+        {kind.verbs.includes("create") && !at.value && (
+          <a href={link(["create", kind.id], { namespace })}>{t.create}</a>
+        )}
         {count !== undefined && <span class="muted">{t.count(count)}</span>}
       </div>
       {error !== undefined && <Problem error={error} />}
@@ -177,7 +181,7 @@ function aged(definition: ColDef<Row>): ColDef<Row> {
     ...definition,
     filter: false,
     valueGetter: ({ data }) => data?.object.metadata.creationTimestamp ?? "",
-    valueFormatter: ({ value }) => age(value),
+    valueFormatter: ({ value }) => age(value, timeShown()),
     comparator: (a, b) => (a < b ? 1 : a > b ? -1 : 0),
   };
 }

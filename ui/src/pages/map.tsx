@@ -1,7 +1,8 @@
 /** The cluster at a glance: nodes as tiles, filled by what their pods ask for. */
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { ask, lines } from "../api/http";
+import { identity } from "../api/connection";
+import { ApiError, ask, lines } from "../api/http";
 import { Stream } from "../api/stream";
 import { COLOURINGS, type Colouring, Palette } from "../map/colours";
 import { groups, type Layout, layout } from "../map/layout";
@@ -11,7 +12,7 @@ import { PAGES, type PageProps } from "../pages";
 import type { NodeTable, NodeTableProps } from "../parts/node-table";
 import { Choice } from "../shell/choice";
 import { Problem } from "../shell/problem";
-import { amend, link, placeOf } from "../shell/router";
+import { amend, at, link, placeOf } from "../shell/router";
 import { colour, repaint, theme } from "../shell/theme";
 import { texts } from "../texts";
 
@@ -20,11 +21,18 @@ const ZONE = "label:topology.kubernetes.io/zone";
 
 export default function ClusterMap({ query }: PageProps) {
   const t = texts.value.map;
-  const [model, setModel] = useState(() => new MapModel());
+  const [held, setHeld] = useState<Held>(() => ({ model: new MapModel(), cluster: "" }));
   const [version, setVersion] = useState(0);
   const [isComplete, setComplete] = useState(false);
   const [error, setError] = useState<unknown>();
-  useEffect(() => follow(setModel, () => setVersion((now) => now + 1), setComplete, setError), []);
+  const moment = at.value;
+  useEffect(() => {
+    setError(undefined);
+    const completed = () => setComplete(true);
+    const changed = () => setVersion((now) => now + 1);
+    return follow(held, moment, { show: setHeld, changed, completed, failed: setError });
+  }, [moment]);
+  const { model } = held;
 
   const resources = useMemo(() => model.resources(), [model, model.nodesVersion]);
   const labels = useMemo(() => model.labels(), [model, model.nodesVersion]);
@@ -81,7 +89,7 @@ export default function ClusterMap({ query }: PageProps) {
           {t.summary(model.nodes.size, model.pods.size, waiting.length)}
         </span>
       </div>
-      {isComplete && model.nodes.size === 0 && (
+      {isComplete && model.nodes.size === 0 && !moment && (
         <p>
           {t.empty} <a href={link(["create"], { template: "shop" })}>{t.emptyLink}</a>
         </p>
@@ -103,44 +111,80 @@ function LateTable(props: NodeTableProps) {
   return Table ? <Table {...props} /> : <p>{texts.value.shell.loading}</p>;
 }
 
-/** Keep a model up to date; a new one takes the place of the old when it is complete. */
-function follow(
-  setModel: (model: MapModel) => void,
-  changed: () => void,
-  setComplete: (isComplete: boolean) => void,
-  failed: (error: unknown) => void,
-): () => void {
-  let shown: MapModel | undefined;
+/** What is shown: the model, and of which cluster it is. */
+interface Held {
+  model: MapModel;
+  cluster: string;
+}
+
+interface Follower {
+  show(held: Held): void;
+  /** The model has changed. */
+  changed(): void;
+  completed(): void;
+  failed(error: unknown): void;
+}
+
+/**
+ * Keep a model up to date, or bring it to a moment of the past. What is held goes on from its own revision if the cluster
+ * still is the same and knows it; else a new model takes its place when it is complete.
+ */
+function follow(held: Held, at: number, follower: Follower): () => void {
   let timer = 0;
   const tell = () => {
     timer ||= window.setTimeout(() => {
       timer = 0;
-      changed();
+      follower.changed();
     }, BATCH_MS);
   };
+  let shown = held;
   const stream = new Stream(async (signal, isWell) => {
-    const made = new MapModel();
-    const show = () => {
-      shown = made;
-      setModel(made);
-    };
-    // The first one is shown as it comes.
-    if (!shown) show();
-    for await (const line of lines<MapLine>(await ask("/api/v1/map", { signal }))) {
-      made.apply(line);
+    if (at && shown.model.revision === at) return forever(signal);
+    const { answer, made } = await begin(shown, at, signal);
+    // The first one is shown as it comes, unless it has to be led back to the past yet.
+    const isFirst = !shown.model.nodes.size && !at;
+    if (isFirst) follower.show(made);
+    for await (const line of lines<MapLine>(answer)) {
+      made.model.apply(line);
       if (line.complete) {
-        if (shown !== made) show();
-        setComplete(true);
+        if (shown !== made && !isFirst) follower.show(made);
+        shown = made;
+        follower.completed();
         isWell();
       }
       tell();
     }
-  }, failed);
+    if (at) await forever(signal);
+  }, follower.failed);
   stream.start();
   return () => {
     stream.stop();
     window.clearTimeout(timer);
   };
+}
+
+/** Ask for what differs from what is held, or for everything. */
+async function begin(held: Held, at: number, signal: AbortSignal): Promise<{ answer: Response; made: Held }> {
+  const cluster = await identity(signal);
+  const { revision } = held.model;
+  if (revision && held.cluster === cluster) {
+    try {
+      return { answer: await ask(mapPath(at, revision), { signal }), made: held };
+    } catch (error) {
+      // What is held is older than what is kept; whether the moment is, is told below.
+      if (!(error instanceof ApiError && error.status === 400)) throw error;
+    }
+  }
+  return { answer: await ask(mapPath(at, 0), { signal }), made: { model: new MapModel(), cluster } };
+}
+
+function mapPath(at: number, from: number): string {
+  const query = new URLSearchParams({ ...(at && { at: `${at}` }), ...(from && { from: `${from}` }) });
+  return `/api/v1/map?${query}`;
+}
+
+function forever(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
 }
 
 const WAITING_MAX = 30;

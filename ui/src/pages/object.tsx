@@ -5,6 +5,7 @@ import { type KubeObject, WHOLE } from "../api/forms";
 import { ApiError } from "../api/http";
 import { findKind, type Kind, pathOf } from "../api/kinds";
 import { check, dump, parse, remove, replace } from "../api/manifests";
+import { timeShown } from "../api/past";
 import { Reflector } from "../api/reflector";
 import { fieldsAt } from "../api/schemas";
 import { PAGES, type PageProps } from "../pages";
@@ -13,7 +14,7 @@ import { Confirm } from "../parts/confirm";
 import { Events } from "../parts/events";
 import { YamlEditor } from "../parts/yaml-editor";
 import { notify, notifyError, Problem } from "../shell/problem";
-import { go, link } from "../shell/router";
+import { at, go, link } from "../shell/router";
 import { texts } from "../texts";
 
 export default function ObjectPage({ parameters }: PageProps) {
@@ -21,7 +22,7 @@ export default function ObjectPage({ parameters }: PageProps) {
   const [kind, setKind] = useState<Kind>();
   const [error, setError] = useState<unknown>();
   useEffect(() => void findKind(id).then(setKind, setError), [id]);
-  const key = [id, namespace, name].join("/");
+  const key = [id, namespace, name, at.value].join("/");
   return (
     <>
       <h1>{name}</h1>
@@ -65,6 +66,7 @@ function LiveObject({ kind, namespace, name }: LiveObjectProps) {
         },
         failed: setError,
       },
+      at.value,
     );
     reflector.start();
     return () => reflector.stop();
@@ -83,14 +85,19 @@ function LiveObject({ kind, namespace, name }: LiveObjectProps) {
   }
 
   if (error !== undefined) return <Problem error={error} />;
-  if (!object) return isGone ? <Problem error={new ApiError(404, t.gone)} /> : <p>{texts.value.shell.loading}</p>;
+  if (!object)
+    return isGone ? (
+      <Problem error={new ApiError(404, at.value ? t.notThen : t.gone)} />
+    ) : (
+      <p>{texts.value.shell.loading}</p>
+    );
   if (edited) return <Editor kind={kind} object={edited} newest={object} onDone={() => setEdited(undefined)} />;
   return (
     <>
       {isGone && <Problem error={new ApiError(404, t.gone)} />}
       <p class="muted">
         <a href={link(["list", kind.id], { namespace })}>{kind.kind}</a>
-        {namespace && <> · {namespace}</>} · {age(object.metadata.creationTimestamp)}
+        {namespace && <> · {namespace}</>} · {age(object.metadata.creationTimestamp, timeShown())}
         {object.metadata.deletionTimestamp && <> · {t.terminating}</>}
       </p>
       <div class="toolbar">
@@ -99,12 +106,16 @@ function LiveObject({ kind, namespace, name }: LiveObjectProps) {
             {t.decision}
           </a>
         )}
-        <button type="button" class="primary" disabled={isGone} onClick={() => setEdited(object)}>
-          {t.edit}
-        </button>
-        <button type="button" class="danger" disabled={isGone} onClick={() => setAsked(true)}>
-          {t.delete}
-        </button>
+        {!at.value && (
+          <>
+            <button type="button" class="primary" disabled={isGone} onClick={() => setEdited(object)}>
+              {t.edit}
+            </button>
+            <button type="button" class="danger" disabled={isGone} onClick={() => setAsked(true)}>
+              {t.delete}
+            </button>
+          </>
+        )}
         <label>
           <input
             type="checkbox"

@@ -8,7 +8,7 @@ import { Namespaces } from "../parts/namespaces";
 import { SuggestionItem } from "../pod/help";
 import "../pod/pod.css";
 import { Problem } from "../shell/problem";
-import { amend, link } from "../shell/router";
+import { amend, at, link } from "../shell/router";
 import { texts } from "../texts";
 
 const AGAIN_MS = 10_000;
@@ -19,12 +19,16 @@ export default function PendingBoard({ query }: PageProps) {
   const t = texts.value.pending;
   const namespace = query.get("namespace") ?? "";
   const turn = useTurns();
-  const { value, error } = useAsked((signal) => pending(namespace, 0, signal), [namespace, turn]);
+  const moment = at.value;
+  const { value, error } = useAsked((signal) => pending(namespace, 0, moment, signal), [namespace, turn, moment]);
   // Searching takes a while, and fixes are the same as long as the reasons are.
   const reasons = JSON.stringify(value?.groups.map((group) => group.reasons) ?? []);
-  const { value: helped } = useAsked((signal) => pending(namespace, FIXES, signal), [namespace, reasons]);
-  const { value: capacity } = useAsked((signal) => whyNotFull(signal), [turn]);
-  const trend = useTrend(value?.pending, namespace);
+  const { value: helped } = useAsked(
+    (signal) => pending(namespace, FIXES, moment, signal),
+    [namespace, reasons, moment],
+  );
+  const { value: capacity } = useAsked((signal) => whyNotFull(moment, signal), [turn, moment]);
+  const trend = useTrend(value?.pending, `${namespace} ${moment}`);
   return (
     <>
       <h1>{texts.value.pages.pending}</h1>
@@ -40,23 +44,23 @@ export default function PendingBoard({ query }: PageProps) {
   );
 }
 
-/** Counts up while the page is seen: each turn asks again. */
+/** Counts up while the page is seen and shows now: each turn asks again. */
 function useTurns(): number {
   const [turn, setTurn] = useState(0);
   useEffect(() => {
-    const timer = window.setInterval(() => !document.hidden && setTurn((now) => now + 1), AGAIN_MS);
+    const timer = window.setInterval(() => !document.hidden && !at.value && setTurn((now) => now + 1), AGAIN_MS);
     return () => window.clearInterval(timer);
   }, []);
   return turn;
 }
 
-/** How many more pods wait than when the page was opened. */
-function useTrend(count: number | undefined, namespace: string): number {
-  const [first, setFirst] = useState<{ namespace: string; count: number }>();
+/** How many more pods wait than when this view of them was opened. */
+function useTrend(count: number | undefined, view: string): number {
+  const [first, setFirst] = useState<{ view: string; count: number }>();
   useEffect(() => {
-    if (count !== undefined && first?.namespace !== namespace) setFirst({ namespace, count });
-  }, [count, namespace, first]);
-  return count === undefined || first?.namespace !== namespace ? 0 : count - first.count;
+    if (count !== undefined && first?.view !== view) setFirst({ view, count });
+  }, [count, view, first]);
+  return count === undefined || first?.view !== view ? 0 : count - first.count;
 }
 
 /** `helped`: the same groups with fixes, when they have been found. */
@@ -94,7 +98,7 @@ function GroupOf({ group, fix }: { group: Group; fix: Suggestion | null | undefi
       </p>
       {fix && (
         <ul class="suggestions" aria-label={t.fix}>
-          <SuggestionItem suggestion={fix} isPast={false} />
+          <SuggestionItem suggestion={fix} at={at.value} />
         </ul>
       )}
     </section>

@@ -1,11 +1,11 @@
 /** Why a pod is where it is, or why it waits: one attempt of it, opened up. */
 
 import { useEffect, useState } from "preact/hooks";
-import { attemptsOf, documentOf, explain } from "../api/decisions";
+import { type Attempt, attemptsOf, documentOf, type Explanation, explain } from "../api/decisions";
 import { type KubeObject, WHOLE } from "../api/forms";
-import { ask } from "../api/http";
+import { ask, askJson } from "../api/http";
 import { findKind, pathOf } from "../api/kinds";
-import { Reflector } from "../api/reflector";
+import { exactly, Reflector } from "../api/reflector";
 import type { PageProps } from "../pages";
 import { useAsked } from "../parts/asked";
 import { saveAs } from "../parts/save";
@@ -19,7 +19,7 @@ import { QueueOf } from "../pod/queue";
 import { Trace } from "../pod/trace";
 import { Verdicts } from "../pod/verdicts";
 import { notifyError, Problem } from "../shell/problem";
-import { placeOf } from "../shell/router";
+import { at, link, place, placeOf } from "../shell/router";
 import { texts } from "../texts";
 
 export default function PodPage({ parameters, query }: PageProps) {
@@ -39,28 +39,69 @@ interface DecisionProps {
 }
 
 function Decision({ namespace, name, query }: DecisionProps) {
-  const t = texts.value.pod;
-  const attempt = query.get("attempt") ?? "";
+  const moment = at.value;
   const vs = query.get("vs") ?? "";
   const node = query.get("node") ?? "";
-  const version = useVersion(namespace, name);
+  const version = useVersion(namespace, name, moment);
+  const { value: attempts } = useAsked((signal) => attemptsOf(namespace, name, signal), [namespace, name, version]);
+  // Of the past, the newest attempt that had begun.
+  const then = moment ? attempts?.find((one) => one.revision <= moment) : undefined;
+  const attempt = moment ? `${then?.attempt ?? ""}` : (query.get("attempt") ?? "");
+  const uid = then?.uid ?? "";
+  const isKnown = !moment || then !== undefined;
   const { value: told, error } = useAsked(
-    (signal) => explain(namespace, name, { attempt, vs }, signal),
-    [namespace, name, attempt, vs, version],
-  );
-  const { value: attempts = [] } = useAsked(
-    (signal) => attemptsOf(namespace, name, signal),
-    [namespace, name, version],
+    async (signal) => (isKnown ? explain(namespace, name, { attempt, vs, uid }, signal) : undefined),
+    [namespace, name, attempt, vs, uid, isKnown, version],
   );
   if (error !== undefined) return <Problem error={error} />;
-  if (!told) return <p>{texts.value.shell.loading}</p>;
+  if (attempts && !isKnown) return <Untried namespace={namespace} name={name} />;
+  if (!told || !isKnown) return <p>{texts.value.shell.loading}</p>;
+  return (
+    <Explained told={told} attempts={attempts ?? []} view={{ namespace, name, attempt, uid, vs, node, version }} />
+  );
+}
+
+/** What the past has of a pod before its first attempt. */
+function Untried({ namespace, name }: { namespace: string; name: string }) {
+  return (
+    <>
+      <p class="answer waits">{texts.value.pod.notTriedYet}</p>
+      <PodThen namespace={namespace} name={name} />
+    </>
+  );
+}
+
+interface View {
+  namespace: string;
+  name: string;
+  /** Empty is the newest one. */
+  attempt: string;
+  uid: string;
+  vs: string;
+  node: string;
+  version: number;
+}
+
+function Explained({ told, attempts, view }: { told: Explanation; attempts: Attempt[]; view: View }) {
+  const t = texts.value.pod;
+  const { query } = place.value;
+  const { namespace, name, attempt, uid, vs, node, version } = view;
+  const moment = at.value;
+  const isPast = moment > 0 || attempt !== "";
+  const asked = { attempt, uid, vs, node };
+  const waits = moment ? !told.selected : told.state.state === "pending";
   return (
     <>
       <p class={told.selected ? "answer" : "answer waits"}>{told.answer}</p>
       <p class="muted">
-        <a href={placeOf("pods", { name, namespace })}>{t.object}</a> · {told.scheduler} · {t.states(told.state.state)}
-        {told.state.text && ` (${told.state.text})`} ·{" "}
-        <Export path={documentOf(namespace, name, { attempt, vs, node })} name={`${name}-${told.attempt}.html`} />
+        <a href={placeOf("pods", { name, namespace })}>{t.object}</a> · {told.scheduler} ·{" "}
+        {moment ? <PodThen namespace={namespace} name={name} /> : <PodNow told={told} />} ·{" "}
+        {told.revision > 0 && moment !== told.revision && (
+          <>
+            <a href={link(["map"], { at: `${told.revision}` })}>{t.cluster}</a> ·{" "}
+          </>
+        )}
+        <Export path={documentOf(namespace, name, asked)} name={`${name}-${told.attempt}.html`} />
       </p>
       {told.warnings.map((warning) => (
         <p key={warning} class="stale">
@@ -68,12 +109,10 @@ function Decision({ namespace, name, query }: DecisionProps) {
         </p>
       ))}
       {told.message && <pre class="words">{told.message}</pre>}
-      <Attempts attempts={attempts} current={told.attempt} />
-      {told.state.state === "pending" && <HelpFor namespace={namespace} name={name} attempt={attempt} />}
+      <Attempts attempts={moment ? attempts : attempts.filter((one) => one.uid === told.uid)} current={told} />
+      {waits && <HelpFor key={attempt} {...{ namespace, name, attempt }} at={isPast ? told.revision : 0} />}
       <Verdicts told={told} filter={query.get("filter") ?? ""} shown={query.get("show") ?? ""} node={node} />
-      {node && (
-        <NumbersOf namespace={namespace} name={name} attempt={`${told.attempt}`} node={node} version={version} />
-      )}
+      {node && <NumbersOf {...{ namespace, name, uid, node, version }} attempt={`${told.attempt}`} />}
       {told.choice && <ChoiceOf told={told} choice={told.choice} vs={vs} />}
       {told.preemption && <PreemptionOf preemption={told.preemption} />}
       {told.extenders.length > 0 && (
@@ -82,10 +121,44 @@ function Decision({ namespace, name, query }: DecisionProps) {
           <pre>{JSON.stringify(told.extenders, null, 2)}</pre>
         </details>
       )}
-      <QueueOf told={told} />
-      <Trace namespace={namespace} name={name} version={version} />
+      <QueueOf told={moment ? { ...told, queue: null, moves: told.moves.filter(isUntil(told.time)) } : told} />
+      <Trace namespace={namespace} name={name} version={version} until={moment ? told.time : ""} />
     </>
   );
+}
+
+function isUntil(time: string): (one: { time: string }) => boolean {
+  return (one) => one.time <= time;
+}
+
+function PodNow({ told }: { told: Explanation }) {
+  return (
+    <>
+      {texts.value.pod.states(told.state.state)}
+      {told.state.text && ` (${told.state.text})`}
+    </>
+  );
+}
+
+/** Where the pod was at the moment that is shown. */
+function PodThen({ namespace, name }: { namespace: string; name: string }) {
+  const t = texts.value.pod;
+  const moment = at.value;
+  const { value: pod } = useAsked((signal) => podAt(namespace, name, moment, signal), [namespace, name, moment]);
+  if (pod === undefined) return <>{texts.value.shell.loading}</>;
+  if (pod === null) return <>{t.notThen}</>;
+  return <>{pod.spec?.nodeName ? t.on(pod.spec.nodeName, pod.status?.phase ?? "") : t.waited}</>;
+}
+
+interface PodObject extends KubeObject {
+  spec?: { nodeName?: string };
+  status?: { phase?: string };
+}
+
+async function podAt(namespace: string, name: string, moment: number, signal: AbortSignal): Promise<PodObject | null> {
+  const query = new URLSearchParams({ fieldSelector: `metadata.name=${name}`, ...exactly(moment) });
+  const list = await askJson(`${pathOf(await findKind("pods"), namespace)}?${query}`, { signal });
+  return WHOLE.itemsOf(list)[0] ?? null;
 }
 
 /** Saves the explanation as one page that stands alone. */
@@ -105,10 +178,11 @@ function Export({ path, name }: { path: string; name: string }) {
   );
 }
 
-/** Grows whenever the pod changes; a pod that is gone keeps its decisions. */
-function useVersion(namespace: string, name: string): number {
+/** Grows whenever the pod changes, but not in the past; a pod that is gone keeps its decisions. */
+function useVersion(namespace: string, name: string, moment: number): number {
   const [version, setVersion] = useState(0);
   useEffect(() => {
+    if (moment) return undefined;
     let reflector: Reflector<KubeObject> | undefined;
     let isOver = false;
     findKind("pods").then(
@@ -125,6 +199,6 @@ function useVersion(namespace: string, name: string): number {
       isOver = true;
       reflector?.stop();
     };
-  }, [namespace, name]);
+  }, [namespace, name, moment > 0]);
   return version;
 }

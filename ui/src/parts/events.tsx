@@ -2,7 +2,9 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { type KubeObject, WHOLE } from "../api/forms";
-import { Reflector } from "../api/reflector";
+import { timeShown } from "../api/past";
+import { Reflector, type Subscriber } from "../api/reflector";
+import { at } from "../shell/router";
 import { texts } from "../texts";
 import { age } from "./age";
 
@@ -24,10 +26,12 @@ export function Events({ uid, namespace }: { uid: string; namespace: string }) {
   const [events, setEvents] = useState<KubeEvent[]>([]);
   useEffect(() => {
     const path = `/k8s/api/v1/namespaces/${encodeURIComponent(namespace || "default")}/events`;
-    const reflector = new Reflector<KubeObject>(path, { fieldSelector: `involvedObject.uid=${uid}` }, WHOLE, {
+    const subscriber: Subscriber<KubeObject> = {
       changed: (_, items) => setEvents([...items.values()].sort((a, b) => (when(a) < when(b) ? 1 : -1))),
       failed: () => undefined,
-    });
+    };
+    const selection = { fieldSelector: `involvedObject.uid=${uid}` };
+    const reflector = new Reflector<KubeObject>(path, selection, WHOLE, subscriber, at.value);
     reflector.start();
     return () => reflector.stop();
   }, [uid]);
@@ -47,7 +51,7 @@ export function Events({ uid, namespace }: { uid: string; namespace: string }) {
           {events.map((event) => (
             <tr key={event.metadata.uid}>
               <td>
-                {age(when(event))}
+                {age(when(event), timeShown())}
                 {(event.series?.count ?? event.count ?? 1) > 1 && ` ×${event.series?.count ?? event.count}`}
               </td>
               <td>{event.type}</td>

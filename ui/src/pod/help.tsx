@@ -4,16 +4,19 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { make, type Outcome, tryOnFork } from "../api/changes";
 import { type Help, type Suggestion, whatWouldHelp } from "../api/decisions";
 import { Confirm } from "../parts/confirm";
+import { Moves } from "../parts/moves";
 import { notify, notifyError, Problem } from "../shell/problem";
 import { texts } from "../texts";
 
 interface HelpProps {
   namespace: string;
   name: string;
+  /** One of the past, or empty, and the revision that it began at. */
   attempt: string;
+  at: number;
 }
 
-export function HelpFor({ namespace, name, attempt }: HelpProps) {
+export function HelpFor({ namespace, name, attempt, at }: HelpProps) {
   const t = texts.value.help;
   const [help, setHelp] = useState<Help>();
   const [error, setError] = useState<unknown>();
@@ -44,7 +47,7 @@ export function HelpFor({ namespace, name, attempt }: HelpProps) {
       {help && (
         <ol class="suggestions">
           {help.suggestions.map((one) => (
-            <SuggestionItem key={one.summary} suggestion={one} isPast={attempt !== ""} />
+            <SuggestionItem key={one.summary} suggestion={one} at={at} />
           ))}
         </ol>
       )}
@@ -52,8 +55,8 @@ export function HelpFor({ namespace, name, attempt }: HelpProps) {
   );
 }
 
-/** `isPast`: it is about a moment that is over, so it cannot be tried. */
-export function SuggestionItem({ suggestion, isPast }: { suggestion: Suggestion; isPast: boolean }) {
+/** `at`: the revision of the past that it is about, where it can be tried but not made; 0 is now. */
+export function SuggestionItem({ suggestion, at }: { suggestion: Suggestion; at: number }) {
   const t = texts.value.help;
   const [outcome, setOutcome] = useState<Outcome>();
   const [isBusy, setBusy] = useState(false);
@@ -69,7 +72,7 @@ export function SuggestionItem({ suggestion, isPast }: { suggestion: Suggestion;
       setBusy(false);
     }
   }
-  const tryIt = () => attempt(async () => setOutcome(await tryOnFork(suggestion.changes)));
+  const tryIt = () => attempt(async () => setOutcome(await tryOnFork(suggestion.changes, at)));
   const makeIt = () =>
     attempt(async () => {
       await make(suggestion.changes);
@@ -84,16 +87,16 @@ export function SuggestionItem({ suggestion, isPast }: { suggestion: Suggestion;
           {suggestion.kind} · {t.cost(suggestion.cost)}
         </span>
       </p>
-      {!isPast && (
-        <div class="toolbar">
-          <button type="button" disabled={isBusy} onClick={tryIt}>
-            {isBusy ? t.trying : t.try}
-          </button>
+      <div class="toolbar">
+        <button type="button" disabled={isBusy} onClick={tryIt}>
+          {isBusy ? t.trying : at ? t.tryThen : t.try}
+        </button>
+        {!at && (
           <button type="button" disabled={isBusy} onClick={() => setAsked(true)}>
             {t.make}
           </button>
-        </div>
-      )}
+        )}
+      </div>
       {outcome && <Moves outcome={outcome} />}
       <details>
         <summary>{t.commands}</summary>
@@ -111,30 +114,4 @@ export function SuggestionItem({ suggestion, isPast }: { suggestion: Suggestion;
       )}
     </li>
   );
-}
-
-function Moves({ outcome }: { outcome: Outcome }) {
-  const t = texts.value.help;
-  return (
-    <div class="outcome" role="status">
-      <p>{outcome.moves.length ? t.outcome(outcome.ranForSeconds) : t.noMoves}</p>
-      <ul>
-        {outcome.moves.map((move) => (
-          <li key={move.pod}>
-            <strong>{move.pod}</strong>: {spot(move.before)} → {spot(move.after)} <span class="muted">{move.why}</span>
-          </li>
-        ))}
-        {outcome.problems.map((problem) => (
-          <li key={problem} class="bad">
-            {problem}
-          </li>
-        ))}
-      </ul>
-    </div>
-  );
-}
-
-function spot(node: string | null): string {
-  const t = texts.value.help;
-  return node === null ? t.gone : node || t.waits;
 }

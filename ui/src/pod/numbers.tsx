@@ -10,15 +10,16 @@ interface NumbersProps {
   namespace: string;
   name: string;
   attempt: string;
+  uid: string;
   node: string;
   version: number;
 }
 
-export function NumbersOf({ namespace, name, attempt, node, version }: NumbersProps) {
+export function NumbersOf({ namespace, name, attempt, uid, node, version }: NumbersProps) {
   const t = texts.value.pod;
   const { value, error } = useAsked(
-    (signal) => explain(namespace, name, { attempt, node }, signal),
-    [namespace, name, attempt, node, version],
+    (signal) => explain(namespace, name, { attempt, uid, node }, signal),
+    [namespace, name, attempt, uid, node, version],
   );
   const told = value?.nodes.find((one) => one.node === node);
   return (

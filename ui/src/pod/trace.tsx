@@ -8,9 +8,11 @@ interface TraceProps {
   namespace: string;
   name: string;
   version: number;
+  /** Up to when; empty is all of it. */
+  until: string;
 }
 
-export function Trace({ namespace, name, version }: TraceProps) {
+export function Trace({ namespace, name, version, until }: TraceProps) {
   const t = texts.value.pod;
   const { value } = useAsked((signal) => traceOf(namespace, name, signal), [namespace, name, version]);
   // Of pods that came before the simulator began to look nothing is known.
@@ -19,11 +21,13 @@ export function Trace({ namespace, name, version }: TraceProps) {
     <section aria-labelledby="trace">
       <h2 id="trace">{t.trace}</h2>
       <ol class="trace">
-        {value.map((span, at) => (
-          <li key={at}>
-            <span class="muted">{`+${span.afterSeconds.toFixed(3)} s`}</span> <strong>{span.step}</strong> {span.text}
-          </li>
-        ))}
+        {value
+          .filter((span) => !until || span.at <= until)
+          .map((span, at) => (
+            <li key={at}>
+              <span class="muted">{`+${span.afterSeconds.toFixed(3)} s`}</span> <strong>{span.step}</strong> {span.text}
+            </li>
+          ))}
       </ol>
     </section>
   );

@@ -1,5 +1,6 @@
 /** The frame of every page: navigation, settings, what is out of date, what went wrong. */
 
+import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { staleSince } from "../api/connection";
@@ -9,7 +10,7 @@ import { LANGUAGE_NAMES, type Language, language, texts } from "../texts";
 import { Choice } from "./choice";
 import { Login } from "./login";
 import { Notices, Problem } from "./problem";
-import { link, place } from "./router";
+import { amend, at, link, place } from "./router";
 import { THEMES, type Theme, theme } from "./theme";
 
 export function App() {
@@ -25,10 +26,30 @@ export function App() {
           {texts.value.shell.stale(new Date(staleSince.value).toLocaleTimeString(language.value))}
         </div>
       )}
+      {isTimeOpen() && !isLogin && <LateTimeBar />}
       {isLogin ? <Login /> : <CurrentPage />}
       <Notices />
     </>
   );
+}
+
+/** Opened by hand; a moment of the past shows it in any case. */
+const timeOpened = signal(false);
+
+function isTimeOpen(): boolean {
+  return timeOpened.value || at.value > 0;
+}
+
+function toggleTime(): void {
+  timeOpened.value = !isTimeOpen();
+  if (!timeOpened.value && at.value) amend({ at: "" });
+}
+
+/** The time machine, which is not loaded before somebody asks for it. */
+function LateTimeBar() {
+  const [Bar, setBar] = useState<ComponentType>();
+  useEffect(() => void import("./time-bar").then((module) => setBar(() => module.TimeBar)), []);
+  return Bar ? <Bar /> : null;
 }
 
 /** A button, since the fragment of a link is the router's. */
@@ -57,6 +78,11 @@ function Header({ withPages }: { withPages: boolean }) {
         </nav>
       )}
       <div class="settings">
+        {withPages && (
+          <button type="button" aria-pressed={isTimeOpen()} onClick={toggleTime}>
+            {texts.value.time.title}
+          </button>
+        )}
         <Choice
           label={t.theme}
           value={theme.value}

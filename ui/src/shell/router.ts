@@ -1,6 +1,7 @@
 /** Where the page is: `#/list/pods?namespace=shop`. Every view has such a link, which can be shared. */
 
 import { computed, signal } from "@preact/signals";
+import { HOME, PAGES } from "../pages";
 
 export interface Place {
   /** `["list", "pods"]`, decoded. */
@@ -18,9 +19,16 @@ export const place = computed<Place>(() => {
   return { path: path.split("/").filter(Boolean).map(decodeURIComponent), query: new URLSearchParams(query) };
 });
 
-/** The link of a place; what is empty is left out of its query. */
+/** The revision of the past that is shown; 0 is now. */
+export const at = computed(() => Number(place.value.query.get("at")) || 0);
+
+/**
+ * The link of a place; what is empty is left out of its query. Pages that can show the past stay at the moment that is
+ * shown, unless another one is given.
+ */
 export function link(path: string[], query: Record<string, string> = {}): string {
-  const kept = new URLSearchParams(Object.entries(query).filter(([, value]) => value));
+  const moment = at.value && PAGES[path[0] ?? HOME]?.hasPast ? { at: `${at.value}` } : {};
+  const kept = new URLSearchParams(Object.entries({ ...moment, ...query }).filter(([, value]) => value));
   return `#/${path.map(encodeURIComponent).join("/")}${kept.size ? `?${kept}` : ""}`;
 }
 
