@@ -23,7 +23,6 @@ from schedlab.remote.transport import Request, Transport
 NODES: Final = 5_000
 PODS: Final = 100_000
 TEMPLATES: Final = 5_000
-SYNC_NODES: Final = 1_000
 CHANGES_PER_S: Final = 200
 MINIMIZED_NODES: Final = 1_000
 _SYNC_S: Final = 30
@@ -57,19 +56,28 @@ async def import_(scale: int = 1) -> Figures:
 
 
 async def sync(scale: int = 1) -> Figures:
-    """A cluster of 1,000 nodes is followed while 200 pods are created, changed or deleted a second for 30 seconds."""
+    """A cluster of 5,000 nodes and 100,000 pods is followed while 200 pods or nodes a second are created, changed or
+    deleted there for 30 seconds.
+    """
+    nodes, pods = NODES // scale, PODS // scale
     with running("up", "--no-scheduler") as there, running("up") as here:
-        await _fill(there, SYNC_NODES // scale, 0)
+        await _fill(there, nodes, pods)
+        watch = Stopwatch(here)
         await _schedlab(here, "sync", "--kubeconfig", str(_kubeconfig(there)))
+        await until(lambda: _has_pods(here, pods))
         await until(lambda: is_quiet(here))
+        begun = {**watch.figures(), "memoryMiB": here.memory_bytes() >> 20}
         watch = Stopwatch(here)
         seen = _Seen()
         following = asyncio.ensure_future(seen.follow(here))
-        sent_s = await _change(there, SYNC_NODES // scale, CHANGES_PER_S * _SYNC_S // scale)
+        sent_s = await _change(there, nodes, CHANGES_PER_S * _SYNC_S)
         await asyncio.wait_for(seen.all_of(sent_s), 120)
         following.cancel()
         lags_s = sorted(seen.at_s[change] - at_s for change, at_s in sent_s.items())
         return {
+            "nodes": nodes,
+            "pods": pods,
+            "begun": begun,
             "changes": len(lags_s),
             "perSecond": round(len(lags_s) / (max(sent_s.values()) - min(sent_s.values()))),
             **watch.figures(),
@@ -120,6 +128,12 @@ def _placed(nodes: int, pods: int) -> Iterator[Figures]:
         pod["spec"]["containers"][0]["resources"]["requests"] = amounts
         pod["spec"]["nodeName"] = f"node-{number % nodes}"
         yield pod
+
+
+async def _has_pods(server: Server, count: int) -> bool:
+    (body,) = await ask(server, [request(server, "GET", f"{objects.PODS}?limit=1")])
+    found = json.loads(body)
+    return len(found["items"]) + int(found["metadata"].get("remainingItemCount", 0)) >= count
 
 
 def _kubeconfig(server: Server) -> Path:

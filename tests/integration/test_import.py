@@ -460,12 +460,60 @@ def test_a_token_that_runs_out_costs_the_kinds_that_were_not_listed_yet() -> Non
     _run(story)
 
 
+def test_a_list_that_was_compacted_meanwhile_goes_on_behind_the_same_key() -> None:
+    asked: list[bytes] = []
+
+    async def story(server: Server, lab: Lab) -> None:
+        async def misbehave(scope: Any, _send: Any) -> bool:
+            if scope["path"] == "/api/v1/nodes":
+                asked.append(scope["query_string"])
+                if len(asked) == 2:
+                    _create(server, "nodes", _node("later"))
+                    store = server.registry._core.store
+                    store.compact(store.revision)
+            return False
+
+        for number in range(300):
+            _create(server, "nodes", _node(f"n-{number:03}"))
+        server.misbehaviour = misbehave
+        report = await _import(server, lab)
+
+        assert report.lacking == {}
+        assert len(lab.names("nodes")) == 300
+        assert len(asked) == 3
+        assert all(b"limit=250" in query for query in asked)
+
+    _run(story)
+
+
+def test_a_server_that_sends_one_page_for_ever_is_asked_for_it_twice() -> None:
+    asked: list[bytes] = []
+
+    async def misbehave(scope: Any, send: Any) -> bool:
+        if scope["path"] != "/apis/node.k8s.io/v1/runtimeclasses":
+            return False
+        asked.append(scope["query_string"])
+        return await _answer(send, 200, b'{"metadata":{"continue":"again"},"items":[]}')
+
+    async def story(server: Server, lab: Lab) -> None:
+        _create(server, "nodes", _node("n"))
+        server.misbehaviour = misbehave
+        report = await _import(server, lab)
+
+        assert lab.names("nodes") == ["n"]
+        assert list(report.lacking) == ["runtimeclasses.node.k8s.io"]
+        assert len(asked) == 2
+
+    _run(story)
+
+
 def test_a_source_is_asked_no_more_than_so_often() -> None:
     asked: list[float] = []
 
     async def misbehave(_scope: Any, send: Any) -> bool:
         asked.append(asyncio.get_running_loop().time())
-        return await _answer(send, 200, b'{"metadata":{"continue":"more"},"items":[]}' if len(asked) < 60 else b"{}")
+        more = b'{"metadata":{"continue":"more-%d"},"items":[]}' % len(asked)
+        return await _answer(send, 200, more if len(asked) < 60 else b"{}")
 
     async def story(server: Server, lab: Lab) -> None:
         server.misbehaviour = misbehave

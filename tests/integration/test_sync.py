@@ -12,7 +12,7 @@ from schedlab.mirror.syncer import Syncer
 from schedlab.remote.client import RemoteClient
 from schedlab.remote.transport import Transport
 from tests.support.clusters import Lab
-from tests.support.live_server import Server
+from tests.support.live_server import Misbehaviour, Server
 
 _WAIT_S = 50
 
@@ -22,7 +22,7 @@ class Following:
 
     def __init__(self, server: Server) -> None:
         self.server, self.lab = server, Lab(seed=2)
-        self.client = RemoteClient(Transport(server.access, "schedlab-mirror"))
+        self.client = RemoteClient(Transport(server.access, "schedlab-mirror"), tolerant=True)
         self.errors: list[str] = []
         self.client.on_error = lambda resource, verb, _: self.errors.append(f"{verb} {resource}")
         self.syncer = Syncer(self.client, self.lab.registry, self.lab.clock)
@@ -49,9 +49,9 @@ class Following:
         await self.until(lambda: self.lab.names("nodes") == sorted(names), f"nodes {names}")
 
 
-def _run(story: Callable[[Following], Awaitable[None]]) -> None:
+def _run(story: Callable[[Following], Awaitable[None]], other: Server | None = None) -> None:
     async def told() -> None:
-        server = Server()
+        server = other or Server()
         await server.start()
         following = Following(server)
         try:
@@ -122,6 +122,78 @@ def test_watches_that_are_cut_off_in_the_midst_of_a_line_go_on() -> None:
         await following.until_named("n")
 
         assert following.syncer.applied.failed == {}
+
+    _run(story)
+
+
+def _refusing(path: str, code: int) -> Misbehaviour:
+    async def misbehave(scope: Any, send: Any) -> bool:
+        if scope["path"] != path:
+            return False
+        await send({"type": "http.response.start", "status": code, "headers": []})
+        await send({"type": "http.response.body", "body": b"no"})
+        return True
+
+    return misbehave
+
+
+def test_a_kind_that_may_not_be_listed_is_told_and_the_others_are_followed() -> None:
+    server = Server()
+    server.misbehaviour = _refusing("/api/v1/persistentvolumes", 403)
+
+    async def story(following: Following) -> None:
+        following.create("nodes", "n")
+        await following.until_named("n")
+
+        assert following.syncer.state == "following"
+        assert list(following.client.errors()) == ["persistentvolumes"]
+
+    _run(story, server)
+
+
+def test_objects_that_cannot_be_read_are_left_out_and_told() -> None:
+    metadata = {"uid": "u", "resourceVersion": "5"}
+    items: list[Any] = [
+        7,
+        {"metadata": {"resourceVersion": "5"}},
+        {"metadata": {"name": "odd", **metadata}, "spec": {"taints": "many"}},
+        {"metadata": {"name": "good", **metadata}, "spec": {}},
+    ]
+
+    async def misbehave(scope: Any, send: Any) -> bool:
+        if scope["path"] != "/api/v1/nodes":
+            return False
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        if b"watch=true" in scope["query_string"]:
+            events = [{"type": "ADDED", "object": item} for item in items[1:]]
+            events.append({"type": "ADDED", "object": {"metadata": {"name": "next", **metadata}, "spec": {}}})
+            lines = b"".join(orjson.dumps(event) + b"\n" for event in events)
+            await send({"type": "http.response.body", "body": lines, "more_body": True})
+            await asyncio.sleep(30)
+        body = orjson.dumps({"metadata": {"resourceVersion": "5"}, "items": items})
+        await send({"type": "http.response.body", "body": body})
+        return True
+
+    server = Server()
+    server.misbehaviour = misbehave
+
+    async def story(following: Following) -> None:
+        await following.until_named("good", "next")
+
+        assert "read nodes" in following.errors
+        assert "cannot be read" in following.client.errors()["nodes"]
+
+    _run(story, server)
+
+
+def test_errors_are_shown_until_the_source_answers_again() -> None:
+    async def story(following: Following) -> None:
+        following.create("nodes", "n")
+        await following.until_named("n")
+        await following.server.stop()
+        await following.until(lambda: "nodes" in following.client.errors(), "the error")
+        await following.server.start()
+        await following.until(lambda: not following.client.errors(), "the end of errors")
 
     _run(story)
 

@@ -89,6 +89,8 @@ def _from_cluster(home: Home, asked: Mapping[str, Any]) -> int:
                 report = line["report"]
             else:
                 progress.update(task, description=line["resource"], completed=line["seen"], total=line["total"])
+    if not report:
+        raise SchedlabError("the simulator ended before the import did", hint="begin it again: what is there stays")
     print("\n".join(report_lines(report)))
     return 1 if report.get("lacking") else 0
 

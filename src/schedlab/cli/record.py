@@ -43,7 +43,7 @@ async def _record(path: Path, access: Access, duration: int) -> None:
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    client = RemoteClient(Transport(access, "schedlab-recorder"))
+    client = RemoteClient(Transport(access, "schedlab-recorder"), tolerant=True)
     client.on_error = _tell
     try:
         with Recorder(client, WallClock(), path) as recorder:
@@ -61,4 +61,5 @@ async def _record(path: Path, access: Access, duration: int) -> None:
 
 
 def _tell(resource: str, verb: str, error: StatusError) -> None:
-    print(f"warning: cannot {verb} {resource}, trying again: {error.message}", file=sys.stderr, flush=True)
+    then = "it is left out" if verb == "read" else "trying again"
+    print(f"warning: cannot {verb} {resource}, {then}: {error.message}", file=sys.stderr, flush=True)

@@ -57,6 +57,7 @@ def status_lines(status: Mapping[str, Any], *, compare: bool) -> list[str]:
     ]
     if status.get("lacking"):
         lines.append(f"lacking   {', '.join(status['lacking'])}")
+    lines += [f"error     {resource}: {message}" for resource, message in status.get("errors", {}).items()]
     for key, word in (("done", "done"), ("tolerated", "odd"), ("skipped", "left out"), ("failed", "failed")):
         lines += [f"{word:9} {count:6}  {what}" for what, count in status[key].items()]
     agreement = status["agreement"]

@@ -198,7 +198,7 @@ class Mirroring:
     def start_sync(self, access: Access) -> None:
         """Begin to follow a cluster."""
         self._refuse_second("sync")
-        self._client = RemoteClient(Transport(access, _USER_AGENT))
+        self._client = RemoteClient(Transport(access, _USER_AGENT), tolerant=True)
         self._syncer = Syncer(self._client, self.registry, self._clock, partial(why_not, self._cluster.log))
         self._syncer.start()
 
@@ -213,8 +213,16 @@ class Mirroring:
         """Tell how far the sync is, and how far the schedulers agree."""
         if self._syncer is None or self._client is None:
             return {"state": "stopped"}
-        lacking = list(self._client.lacking())
-        return {**self._syncer.as_json(), "lacking": lacking, "agreement": self._syncer.agreement().as_json()}
+        client = self._client
+        errors = dict(client.errors())
+        if client.failure.done():
+            errors["credentials"] = str(client.failure.exception())
+        return {
+            **self._syncer.as_json(),
+            "lacking": list(client.lacking()),
+            "errors": errors,
+            "agreement": self._syncer.agreement().as_json(),
+        }
 
     # --- Replay ---
 

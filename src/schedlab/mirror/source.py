@@ -19,6 +19,7 @@ from schedlab.apimachinery.errors import (
     StatusError,
     Timeout,
     TooManyRequests,
+    new_service_unavailable,
 )
 from schedlab.apimachinery.resources import ResourceType
 from schedlab.remote.rate_limit import RateLimit
@@ -49,8 +50,8 @@ class Source:
     async def pages(self, kind: ResourceType, namespace: str = "", selector: str = "") -> AsyncIterator[Page]:
         """Yield the objects of a kind, a page at a time; raises StatusError when the server keeps refusing.
 
-        The next page is asked for while one is looked at. When the rest of a list is no longer kept there it is begun
-        anew: an object may come twice.
+        The next page is asked for while one is looked at. When the rest of a list is no longer kept there, it goes on
+        behind the same key with what is there now, or once more in one piece: an object may come twice.
         """
         place = f"namespaces/{namespace}/" if namespace and kind.namespaced else ""
         path = f"{kind.path}/{place}{kind.resource}"
@@ -72,11 +73,18 @@ class Source:
         return await self._get(f"{kind.path}/{kind.resource}/{name}", {})
 
     async def _rest(self, path: str, rest: str, selection: dict[str, str]) -> tuple[Page, str]:
-        try:
-            return await self._page(path, {"limit": str(PAGE), "continue": rest, **selection})
-        except (Expired, Gone):
-            # What is left of the list is compacted: once more, in one piece.
-            return await self._page(path, selection)
+        for _ in range(_TRIES):
+            try:
+                page, then = await self._page(path, {"limit": str(PAGE), "continue": rest, **selection})
+            except (Expired, Gone) as error:
+                rest = _newer(error)
+                if not rest:
+                    break
+            else:
+                if then == rest:
+                    raise new_service_unavailable(f"{path}: the same page comes again and again")
+                return page, then
+        return await self._page(path, selection)
 
     async def _page(self, path: str, query: dict[str, str]) -> tuple[Page, str]:
         """Return a page, and what asks for the next one."""
@@ -101,6 +109,12 @@ class Source:
                 await asyncio.sleep(max(delay_s, _asked_to_wait(error)))
                 delay_s *= 2
         raise AssertionError("the last try returns or raises")
+
+
+def _newer(error: StatusError) -> str:
+    """Return what a server that has compacted the revision of a list gives to go on behind the same key in a newer one."""
+    metadata = error.status.get("metadata")
+    return str(metadata.get("continue") or "") if isinstance(metadata, dict) else ""
 
 
 def _asked_to_wait(error: StatusError) -> float:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from schedlab.api.object import WatchEvent
+from schedlab.api.object import StoredObject, WatchEvent
 from schedlab.apimachinery.errors import StatusError
 from schedlab.client.informers import Informers
 from schedlab.client.protocol import Client
@@ -85,12 +85,14 @@ class Syncer:
         self.lag_ns = 0
         self._client, self._registry, self._clock = client, registry, clock
         self._informers = Informers(client)
-        self._applier = Applier(registry)
+        self._applier = Applier(registry, renews=True)
         self._waiting: deque[tuple[WatchEvent, int]] = deque()
         #: Bound volumes whose claim is not here yet, by name.
         self._volumes: dict[str, WatchEvent] = {}
-        #: Pods that arrived with a node: nothing was decided here.
-        self._arrived_bound: dict[str, None] = {}
+        #: Pods that arrived without a node, as they are there now: where they go was decided here, too.
+        self._decided: dict[str, StoredObject] = {}
+        #: Why a pod is not here on its node there: pod, node there, node here.
+        self._reasons: dict[tuple[str, str, str], str] = {}
         self._timer: Timer | None = None
 
     @property
@@ -143,8 +145,8 @@ class Syncer:
     def _apply(self, event: WatchEvent) -> None:
         obj = event.object
         word = _WORDS[event.type]
-        if obj.resource == PODS.resource and word == "Add" and obj.view.spec.node_name:
-            self._arrived_bound[obj.key] = None
+        if obj.resource == PODS.resource:
+            self._note(word, obj)
         if obj.resource == VOLUMES.resource:
             self._volumes.pop(obj.name, None)
         done = self._applier.apply(word, obj.resource, obj.raw)
@@ -152,6 +154,16 @@ class Syncer:
             self._volumes[obj.name] = event
         elif obj.resource == CLAIMS.resource and word != "Delete":
             self._retry_volumes()
+
+    def _note(self, word: EventWord, pod: StoredObject) -> None:
+        if word == "Delete":
+            self._decided.pop(pod.key, None)
+        elif word == "Update" and pod.key in self._decided:
+            self._decided[pod.key] = pod
+        elif word == "Add":
+            self._decided.pop(pod.key, None)
+            if not pod.view.spec.node_name:
+                self._decided[pod.key] = pod
 
     def _retry_volumes(self) -> None:
         for name, event in tuple(self._volumes.items()):
@@ -163,9 +175,8 @@ class Syncer:
     def agreement(self) -> Agreement:
         """Compare where pods are there and here; pods that arrived bound are left out."""
         found = Agreement()
-        for obj in self._informers.lister(PODS.resource).all_stored():
-            if obj.key in self._arrived_bound:
-                continue
+        before, self._reasons = self._reasons, {}
+        for obj in self._decided.values():
             there, here = obj.view.spec.node_name, self._node_here(obj.namespace, obj.name)
             if there and here:
                 if there == here:
@@ -174,7 +185,9 @@ class Syncer:
                 found.different += 1
                 # Records are unpacked for this, so not for any number of pods.
                 if len(found.pods) < _DIFFERENT_MAX:
-                    why = self._why_not(obj.namespace, obj.name, there)
+                    place = obj.key, there, here
+                    why = before.get(place) or self._why_not(obj.namespace, obj.name, there)
+                    self._reasons[place] = why
                     found.reasons[why] += 1
                     found.pods.append((obj.key, there, here, why))
             elif there:
@@ -190,6 +203,10 @@ class Syncer:
             return ""
         return node
 
+    def _lag_ns(self) -> int:
+        """Return how long the oldest change waits, the last one waited if none does."""
+        return self._clock.now_ns() - self._waiting[0][1] if self._waiting else self.lag_ns
+
     def as_json(self) -> dict[str, Any]:
         """Tell how far it is."""
         kinds = Counter(event.object.resource for event, _ in self._waiting)
@@ -198,6 +215,6 @@ class Syncer:
             "backlog": self.backlog,
             "waiting": dict(kinds),
             "volumesWithoutClaim": sorted(self._volumes),
-            "lagSeconds": self.lag_ns / 1e9,
+            "lagSeconds": self._lag_ns() / 1e9,
             **self.applied.as_json(),
         }

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import orjson
@@ -50,7 +51,8 @@ class _Following:
 class RemoteClient:
     """Speaks to one API server from a running event loop; see protocol.Client.
 
-    rate_limit holds requests back, but for lists and watches. Callbacks, to be set by whoever needs them: on_answer after
+    rate_limit holds requests back, but for lists and watches. A `tolerant` one goes on without what it may not list and
+    what cannot be read (reflector.Reflector). Callbacks, to be set by whoever needs them: on_answer after
     an answer was handed over, on_event after a change was, on_synced when nothing is lacking any more, on_error(resource,
     verb, error) for every list and watch that fails (they are tried again).
     """
@@ -61,8 +63,11 @@ class RemoteClient:
         *,
         resources: Resources | None = None,
         rate_limit: RateLimit | None = None,
+        tolerant: bool = False,
     ) -> None:
         self._transport = transport
+        self._tolerant = tolerant
+        self._errors: dict[str, str] = {}
         self._resources = known_resources() if resources is None else resources
         self._rate_limit = rate_limit
         self._reflectors: dict[str, Reflector] = {}
@@ -76,6 +81,10 @@ class RemoteClient:
     def lacking(self) -> tuple[str, ...]:
         """Return the resources that were asked for and are not there yet."""
         return tuple(name for name, reflector in self._reflectors.items() if not reflector.is_synced)
+
+    def errors(self) -> Mapping[str, str]:
+        """Return what stands in the way of resources now, by resource."""
+        return dict(self._errors)
 
     @property
     def failure(self) -> asyncio.Future[None]:
@@ -125,16 +134,19 @@ class RemoteClient:
             found = self._reflectors[resource] = Reflector(
                 self._transport,
                 self._kind(resource),
-                on_list=self._listed,
+                on_list=partial(self._listed, resource),
                 on_error=self._failed,
+                tolerant=self._tolerant,
             )
             self._begin(found.run())
         return found
 
     def _failed(self, resource: str, verb: str, error: StatusError) -> None:
+        self._errors[resource] = error.message
         self.on_error(resource, verb, error)
 
-    def _listed(self) -> None:
+    def _listed(self, resource: str) -> None:
+        self._errors.pop(resource, None)
         self.on_event()
         if not self.lacking():
             self.on_synced()

@@ -19,10 +19,19 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
 import orjson
 
 from schedlab.api.object import StoredObject, WatchEvent
-from schedlab.apimachinery.errors import Expired, Gone, NotFound, StatusError, from_status, new_service_unavailable
+from schedlab.apimachinery.errors import (
+    Expired,
+    Forbidden,
+    Gone,
+    NotFound,
+    StatusError,
+    from_status,
+    new_service_unavailable,
+)
 from schedlab.apimachinery.resources import ResourceType
 from schedlab.remote.transport import Request, Transport
 
@@ -33,6 +42,8 @@ _WATCH_S: Final = 480
 #: Servers send a bookmark about once a minute; more silence than this is a broken connection.
 _SILENCE_S: Final = 150.0
 _NOT_SERVED_S: Final = 30.0
+#: Objects of one list that cannot be read, of which it is told.
+_UNREAD_MAX: Final = 10
 
 Handler = Callable[[WatchEvent], None]
 OnError = Callable[[str, str, StatusError], None]
@@ -42,6 +53,8 @@ class Reflector:
     """The objects of one resource. selector is a label selector that the server applies.
 
     on_list() is called when everything was listed, on_error(resource, "list" or "watch", error) after every failure.
+    A `tolerant` one goes on without what it cannot have: a resource that it may not list is looked for again later, like
+    one that is not served, and an object that cannot be read is left out: on_error(resource, "read", error).
     """
 
     def __init__(
@@ -52,6 +65,7 @@ class Reflector:
         on_list: Callable[[], None],
         on_error: OnError,
         selector: str = "",
+        tolerant: bool = False,
     ) -> None:
         self.kind = kind
         self.revision = 0
@@ -59,6 +73,7 @@ class Reflector:
         self.is_synced = False
         self._transport = transport
         self._on_list, self._on_error = on_list, on_error
+        self._tolerant = tolerant
         self._selector = {"labelSelector": selector} if selector else {}
         self._path = f"{kind.path}/{kind.resource}"
         self._objects: dict[tuple[str, str], StoredObject] = {}
@@ -93,6 +108,11 @@ class Reflector:
             except NotFound:
                 self._has_all()
                 await asyncio.sleep(_NOT_SERVED_S)
+            except Forbidden as error:
+                if self._tolerant:
+                    self._has_all()
+                self._on_error(self.kind.full_name, doing, error)
+                await asyncio.sleep(_NOT_SERVED_S)
             except StatusError as error:
                 self._on_error(self.kind.full_name, doing, error)
                 await asyncio.sleep(backoff_s)
@@ -102,6 +122,7 @@ class Reflector:
 
     async def _list(self) -> None:
         found: dict[tuple[str, str], StoredObject] = {}
+        unread: list[StatusError] = []
         page, limit = "", PAGE
         while True:
             query = {"limit": str(limit), **self._selector, **({"continue": page} if page else {})}
@@ -113,17 +134,20 @@ class Reflector:
                 # The pages that are left were compacted: take everything at once.
                 page, limit = "", 0
                 found.clear()
+                unread.clear()
                 continue
             metadata = answer.get("metadata") or {}
             for item in answer.get("items") or ():
-                obj = self._stored(item)
-                found[obj.namespace, obj.name] = obj
+                obj = self._stored(item, unread)
+                if obj is not None:
+                    found[obj.namespace, obj.name] = obj
             page = metadata.get("continue") or ""
             if not page:
                 break
         self._replace(found)
         self.revision = _revision(metadata)
         self._has_all()
+        self._tell_of(unread)
 
     def _has_all(self) -> None:
         self.is_synced = True
@@ -159,7 +183,11 @@ class Reflector:
         if type_ == "BOOKMARK":
             self.revision = _revision(content.get("metadata") or {})
             return
-        obj = self._stored(content)
+        unread: list[StatusError] = []
+        obj = self._stored(content, unread)
+        if obj is None:
+            self._tell_of(unread)
+            return
         known = self._objects.get((obj.namespace, obj.name))
         self.revision = obj.revision
         if type_ == "DELETED":
@@ -177,8 +205,19 @@ class Reflector:
         for handler in self._handlers:
             handler(event)
 
-    def _stored(self, item: dict[str, Any]) -> StoredObject:
-        return stored(self.kind, item)
+    def _tell_of(self, unread: Sequence[StatusError]) -> None:
+        for error in unread[:_UNREAD_MAX]:
+            self._on_error(self.kind.full_name, "read", error)
+
+    def _stored(self, item: dict[str, Any], unread: list[StatusError]) -> StoredObject | None:
+        """Return an object as it is kept; None, with the reason in `unread`, for one that is left out."""
+        try:
+            return stored(self.kind, item)
+        except StatusError as error:
+            if not self._tolerant:
+                raise
+            unread.append(error)
+            return None
 
 
 def stored(kind: ResourceType, item: dict[str, Any]) -> StoredObject:
@@ -186,9 +225,16 @@ def stored(kind: ResourceType, item: dict[str, Any]) -> StoredObject:
     try:
         metadata = item["metadata"]
         item["kind"], item["apiVersion"] = kind.kind, kind.api_version
-        return StoredObject.encode(kind.full_name, item, _revision(metadata))
+        made = StoredObject.encode(kind.full_name, item, _revision(metadata))
     except (KeyError, TypeError, AttributeError) as error:
         raise new_service_unavailable(f"the server sent {kind.full_name} without metadata: {error!r}") from error
+    try:
+        made.view  # noqa: B018 - whoever uses it has to rely on it
+    except msgspec.ValidationError as error:
+        raise new_service_unavailable(f"the server sent {kind.full_name} that cannot be read: {error}") from error
+    if not made.name:
+        raise new_service_unavailable(f"the server sent {kind.full_name} without a name")
+    return made
 
 
 def _revision(metadata: Mapping[str, Any]) -> int:

@@ -24,7 +24,13 @@ from typing import Any, Final
 import httpx
 import orjson
 
-from schedlab.apimachinery.errors import StatusError, from_status, new_generic_server_response, new_service_unavailable
+from schedlab.apimachinery.errors import (
+    StatusError,
+    from_status,
+    new_generic_server_response,
+    new_service_unavailable,
+    new_unauthorized,
+)
 from schedlab.apimachinery.time import TimeError, parse_time
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.kernel.errors import SchedlabError
@@ -51,20 +57,17 @@ class Request:
 
 
 class Transport:
-    """Connections to one API server under a user agent; `close` ends them."""
+    """Connections to one API server under a user agent; `close` ends them.
+
+    Credentials that cannot be had raise SchedlabError as long as the server has not answered once: somebody has to mend
+    that. Later they are an Unauthorized like any other, which the next try may not meet.
+    """
 
     def __init__(self, access: Access, user_agent: str) -> None:
         self.access = access
-        self._client = httpx.AsyncClient(
-            base_url=access.server,
-            verify=_tls(access),
-            auth=_authentication(access),
-            headers={"User-Agent": user_agent, "Accept": "application/json"},
-            timeout=httpx.Timeout(_REQUEST_S, connect=_CONNECT_S),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=90),
-            proxy=access.proxy_url or None,
-            trust_env=not access.proxy_url,
-        )
+        self._client = _client(access, user_agent)
+        #: Whether the server has answered once, so that the credentials can be had.
+        self._has_answered = False
         self._extensions = {"sni_hostname": access.tls_server_name} if access.tls_server_name else {}
 
     @property
@@ -94,17 +97,23 @@ class Transport:
             try:
                 answer = await self._client.send(self._built(request), stream=True)
                 content = await self._content(answer)
+            except SchedlabError as error:
+                raise self._without_credentials(error) from error
             except (httpx.HTTPError, ssl.SSLError, OSError) as error:
                 if request.method != "GET" or attempt == 2:
                     raise unreachable(self.access, error) from error
                 await asyncio.sleep(delay_s)
                 delay_s *= 4
                 continue
+            self._has_answered = True
             wait_s = _retry_after_s(answer)
             if wait_s is None or attempt == RETRIES_MAX:
                 return answer, content
             await asyncio.sleep(wait_s)
         raise AssertionError("the last attempt returns")
+
+    def _without_credentials(self, error: SchedlabError) -> Exception:
+        return new_unauthorized(error.message) if self._has_answered else error
 
     async def _content(self, answer: httpx.Response) -> bytes:
         # A response that keeps its content stays until the garbage collector comes, so it is not asked to.
@@ -135,6 +144,8 @@ class Transport:
         built.extensions["timeout"] = httpx.Timeout(_CONNECT_S, read=idle_s).as_dict()
         try:
             answer = await self._client.send(built, stream=True)
+        except SchedlabError as error:
+            raise self._without_credentials(error) from error
         except (httpx.HTTPError, ssl.SSLError, OSError) as error:
             raise unreachable(self.access, error) from error
         try:
@@ -144,6 +155,27 @@ class Transport:
             yield _lines(answer, self.access)
         finally:
             await answer.aclose()
+
+
+def _client(access: Access, user_agent: str) -> httpx.AsyncClient:
+    tls = _tls(access)
+    try:
+        return httpx.AsyncClient(
+            base_url=access.server,
+            verify=tls,
+            auth=_authentication(access),
+            headers={"User-Agent": user_agent, "Accept": "application/json"},
+            timeout=httpx.Timeout(_REQUEST_S, connect=_CONNECT_S),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=90),
+            proxy=access.proxy_url or None,
+            trust_env=not access.proxy_url,
+        )
+    except (httpx.InvalidURL, ValueError, ImportError) as error:
+        raise SchedlabError(
+            f"the server or its proxy cannot be spoken to: {error}",
+            location=access.location,
+            hint="server and proxy-url (or HTTPS_PROXY) are addresses like https://host:port; SOCKS is not spoken",
+        ) from error
 
 
 async def _lines(answer: httpx.Response, access: Access) -> AsyncIterator[bytes]:

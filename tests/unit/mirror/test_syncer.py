@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from schedlab.client.inprocess import InProcessClient
+from schedlab.mirror.applier import Applier
+from schedlab.mirror.kinds import PRIORITY_CLASSES
 from schedlab.mirror.syncer import Syncer
-from schedlab.registry import Registry
+from schedlab.registry import DeleteOptions, Registry
 from tests.support.clusters import Lab
 
 
@@ -130,3 +132,67 @@ def test_the_source_is_never_written() -> None:
     pair.here.run(60)
 
     assert pair.there.registry.revision == revision
+
+
+def test_a_pod_that_comes_again_while_its_forerunner_still_ends_here_is_not_lost() -> None:
+    pair = Pair()
+    pair.syncer.start()
+    pair.run()
+    pair.there.create_pod("db-0")
+    pair.run()
+    first = pair.here.registry.get("pods", "db-0", "default").uid
+    pair.there.registry.delete("pods", "db-0", "default", DeleteOptions(grace_period_seconds=0))
+    pair.there.create_pod("db-0")
+    pair.here.run(0.01)
+    pair.run()
+
+    assert pair.here.registry.get("pods", "db-0", "default").uid != first
+    assert pair.here.nodes_of_pods()["db-0"]
+    assert pair.syncer.applied.tolerated == {}
+
+
+def test_whoever_follows_again_gets_what_has_changed_meanwhile() -> None:
+    pair = Pair()
+    pair.syncer.start()
+    pair.run()
+    pair.syncer.stop()
+    pair.there.registry.patch("nodes", "node-0", "merge", {"spec": {"unschedulable": True}})
+    pair.run()
+    again = Syncer(_client(pair.there.registry), pair.here.registry, pair.here.clock)
+    again.start()
+    pair.run()
+
+    assert pair.here.registry.get("nodes", "node-0").view.spec.unschedulable
+    assert again.applied.tolerated == again.applied.failed == {}
+
+
+def test_a_source_that_starts_anew_takes_nothing_away_that_every_cluster_has() -> None:
+    applier = Applier(Lab().registry)
+    for resource, name in (("namespaces", "default"), (PRIORITY_CLASSES.resource, "system-node-critical")):
+        applier.apply("Delete", resource, {"metadata": {"name": name}})
+
+    assert applier.applied.failed == applier.applied.done == {}
+    assert sum(applier.applied.skipped.values()) == 2
+
+
+def test_reasons_are_looked_up_once_for_each_place() -> None:
+    pair = Pair()
+    asked: list[str] = []
+
+    def why_not(_namespace: str, name: str, _node: str) -> str:
+        asked.append(name)
+        return "luck"
+
+    pair.syncer = Syncer(_client(pair.there.registry), pair.here.registry, pair.here.clock, why_not)
+    pair.syncer.start()
+    pair.run()
+    pair.here.registry.patch("nodes", "node-0", "merge", {"spec": {"unschedulable": True}})
+    for number in range(4):
+        pair.there.create_pod(f"p-{number}")
+        pair.run()
+    first = pair.syncer.agreement()
+    count = len(asked)
+
+    assert first.different == count > 0
+    assert pair.syncer.agreement().reasons == {"luck": count}
+    assert len(asked) == count
