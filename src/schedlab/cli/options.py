@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ from schedlab.kernel.errors import SchedlabError
 from schedlab.registry.admission.names import enabled_names
 from schedlab.scheduler.framework.hooks import HooksFactory
 from schedlab.scheduler.framework.interface import PluginEntry
+
+#: Of so many revisions a live cluster keeps the past unless told otherwise.
+HISTORY: Final = 20_000
 
 
 @Parameter(name="*")
@@ -116,6 +120,28 @@ ShadowsOption: TypeAlias = Annotated[
         help="A KubeSchedulerConfiguration that decides every pod, too, and binds none. May be given several times.",
     ),
 ]
+
+OpenOption: TypeAlias = Annotated[
+    bool, Parameter(name="--open", negative="", help="Open the web UI in the browser of this machine.")
+]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True)
+class PageOptions:
+    """How the web UI is come by."""
+
+    redirect_port: Annotated[
+        int | None,
+        Parameter(
+            help="Port that leads to the web UI; 0 is none. If not given, 3000, where kube-scheduler-simulator has its "
+            "page, unless that port is taken or --cors-allowed-origins names it."
+        ),
+    ] = None
+    opens: OpenOption = False
+
+
+PAGE_DEFAULTS: Final = PageOptions()
 
 StrictOption: TypeAlias = Annotated[
     bool,
@@ -243,3 +269,11 @@ def bound_socket(port: int, option: str) -> socket.socket:
             hint=f"stop what uses it, or choose another port: {option} {port + 10 if port < 65500 else port - 10}",
         ) from error
     return bound
+
+
+def open_url(url: str) -> None:
+    """Open an address in the browser of this machine, or say that there is none."""
+    if not webbrowser.open(url):
+        print(
+            "warning: no browser could be opened here; open the link of the web UI by hand", file=sys.stderr, flush=True
+        )

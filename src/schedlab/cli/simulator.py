@@ -11,7 +11,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from schedlab.cli.import_cluster import report_lines
-from schedlab.cli.options import APIServerOptions, StrictOption
+from schedlab.cli.options import HISTORY, APIServerOptions, StrictOption
 from schedlab.cli.up import Beside, Ports, run_cluster
 from schedlab.cluster.cluster import ClusterSettings
 from schedlab.cluster.home import Home
@@ -46,6 +46,7 @@ def simulator(
         scheduler_config=read_configuration(Path(file), "kubeSchedulerConfigPath") if file else None,
         scheduler_config_location=file,
         strict_upstream=strict_upstream,
+        history=HISTORY,
     )
     run_cluster(
         settings,

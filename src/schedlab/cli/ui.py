@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import webbrowser
-from typing import Annotated
-
-from cyclopts import Parameter
-
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, resolve
+from schedlab.cli.options import OpenOption, open_url
 from schedlab.kernel.errors import SchedlabError
 
 
 def ui(
     *,
-    open_browser: Annotated[
-        bool, Parameter(name="--open", negative="", help="Open it in the browser of this machine.")
-    ] = False,
+    open_browser: OpenOption = False,
     name: NameOption = None,
 ) -> None:
     """Print a link that opens the web UI: good once, for an hour."""
@@ -30,4 +24,4 @@ def ui(
     url = simulator_api.ask(home, "POST", "/api/v1/login-links")["url"]
     print(url)
     if open_browser:
-        webbrowser.open(url)
+        open_url(url)

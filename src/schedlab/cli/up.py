@@ -7,9 +7,11 @@ import os
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
+from urllib.parse import urlsplit
 
 import uvloop
 from cyclopts import Parameter
@@ -19,9 +21,12 @@ from schedlab.cli.decisions_options import DECISIONS_DEFAULTS, DecisionsOptions
 from schedlab.cli.explain_html import explain_html
 from schedlab.cli.options import (
     API_SERVER_DEFAULTS,
+    HISTORY,
     NO_PLUGINS,
     NO_STORAGE,
+    PAGE_DEFAULTS,
     APIServerOptions,
+    PageOptions,
     PluginOptions,
     ScenariosOption,
     SecurePortOption,
@@ -31,6 +36,7 @@ from schedlab.cli.options import (
     StorageOptions,
     StrictOption,
     bound_socket,
+    open_url,
     optional_socket,
     read_folder,
     read_seconds,
@@ -44,18 +50,22 @@ from schedlab.cluster.served import ServedCluster, Serving, loopback_address
 from schedlab.cluster.stage_loading import load_stages
 from schedlab.cluster.storage import Storage
 from schedlab.decisions.annotations import AnnotationMode
+from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.service import Mirroring
 from schedlab.scenario.catalog import Catalog, catalog_of
 from schedlab.scenario.service import ScenarioRuns
 from schedlab.scheduler.config.file import read_configuration
 from schedlab.web.app import SimulatorApp
 from schedlab.web.logins import Logins, login_url
+from schedlab.web.redirect import Redirect
 from schedlab.web.simulator import Scenarios, Simulator
 from schedlab.whatif.shadow import Shadow
 from schedlab.whatif.workers import Workers
 
 #: The program that runs scenarios for the web UI; what lies in the folder it is started in is not taken for modules.
 _WORKER: Final = (sys.executable, "-P", "-m", "schedlab.cli.scenario_worker")
+#: Where kube-scheduler-simulator's page is.
+UPSTREAM_UI_PORT: Final = 3000
 #: Does what is to be done once a cluster answers.
 Begin: TypeAlias = Callable[[Mirroring], Awaitable[None]]
 
@@ -81,13 +91,14 @@ def up(
     compaction_interval: Annotated[
         str, Parameter(help="How often revisions are forgotten that were old one interval ago; 0 is never.")
     ] = "5m",
-    history: Annotated[int, Parameter(help="Revisions of which the past can be rebuilt, compacted or not.")] = 20_000,
+    history: Annotated[int, Parameter(help="Revisions of which the past can be rebuilt, compacted or not.")] = HISTORY,
     decisions: DecisionsOptions = DECISIONS_DEFAULTS,
     scenarios: ScenariosOption = None,
     serving: APIServerOptions = API_SERVER_DEFAULTS,
     port: Annotated[int, Parameter(help="Port of the simulator's REST API and web UI.")] = 1212,
     apiserver_port: Annotated[int, Parameter(help="Port of the Kubernetes API.")] = 3131,
     secure_port: SecurePortOption = 0,
+    page: PageOptions = PAGE_DEFAULTS,
     name: Annotated[str, Parameter(help="Name of the cluster.")] = "default",
 ) -> int:
     """Start a simulated cluster: API server, scheduler, kubelets. Ctrl-C stops it."""
@@ -115,8 +126,8 @@ def up(
         decisions_bytes=decisions.read_bytes(),
         decisions_age_s=decisions.read_age_s(),
     )
-    ports = Ports(apiserver_port, port, secure_port)
-    beside = Beside(shadows=_read(shadow_config), catalog=catalog_of(scenarios, "--scenarios"))
+    ports = Ports(apiserver_port, port, secure_port, page.redirect_port)
+    beside = Beside(shadows=_read(shadow_config), catalog=catalog_of(scenarios, "--scenarios"), opens=page.opens)
     run_cluster(settings, Home.of(name), ports, serving.serving(storage.read()), beside)
     return 0
 
@@ -128,11 +139,12 @@ def _read(shadow_config: Sequence[Path]) -> tuple[tuple[Path, Mapping[str, Any]]
 @dataclass(frozen=True, slots=True)
 class Beside:
     """What there is beside a cluster: files and contents of shadow configurations, scenarios that can be run, and what is
-    done once it answers.
+    done once it answers. opens: whether the web UI is opened in a browser.
     """
 
     shadows: tuple[tuple[Path, Mapping[str, Any]], ...] = ()
     begin: Begin | None = None
+    opens: bool = False
     catalog: Catalog = field(default_factory=lambda: catalog_of(None, ""))
 
     def make_shadows(self, cluster: Cluster) -> tuple[Shadow, ...]:
@@ -153,6 +165,22 @@ class Ports:
     api: int
     simulator: int
     scheduler: int = 0
+    redirect: int | None = None
+
+    def redirect_socket(self, origins: Sequence[str]) -> AbstractContextManager[socket.socket | None]:
+        """Bind the port that leads to the web UI.
+
+        Where none was chosen, that is the port of kube-scheduler-simulator's page, unless something else is there or a
+        page of that port is to be let in.
+        """
+        if self.redirect is not None:
+            return optional_socket(self.redirect, "--redirect-port")
+        if any(urlsplit(origin).port == UPSTREAM_UI_PORT for origin in origins):
+            return nullcontext()
+        try:
+            return bound_socket(UPSTREAM_UI_PORT, "--redirect-port")
+        except SchedlabError:
+            return nullcontext()
 
 
 def run_cluster(
@@ -165,8 +193,9 @@ def run_cluster(
         bound_socket(ports.api, "--apiserver-port") as api,
         bound_socket(ports.simulator, "--port") as simulator,
         optional_socket(ports.scheduler, "--secure-port") as secure,
+        ports.redirect_socket(serving.origins or ()) as redirect,
     ):
-        uvloop.run(_serve(settings, home, Sockets(api, simulator, secure), serving, beside))
+        uvloop.run(_serve(settings, home, Sockets(api, simulator, secure, redirect), serving, beside))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +205,7 @@ class Sockets:
     api: socket.socket
     simulator: socket.socket
     scheduler: socket.socket | None
+    redirect: socket.socket | None
 
 
 async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, serving: Serving, beside: Beside) -> None:
@@ -211,10 +241,14 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, servin
         if sockets.scheduler is not None:
             await served.serve_scheduler(sockets.scheduler)
             addresses["scheduler"] = f"https://{loopback_address(sockets.scheduler)}"
+        if sockets.redirect is not None:
+            await served.serve(Redirect(addresses["simulator"]), sockets.redirect)
         home.write_cluster({**addresses, "pid": os.getpid()})
         for warning in cluster.warnings:
             print(f"warning: {warning}", file=sys.stderr, flush=True)
         print("\n".join(_greeting(home, addresses, cluster, simulator.logins, serving.storage)), flush=True)
+        if beside.opens:
+            await asyncio.to_thread(open_url, login_url(addresses["simulator"], simulator.logins))
         if beside.begin is not None:
             await beside.begin(mirroring)
         await served.until_stopped()

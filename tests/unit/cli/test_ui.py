@@ -40,7 +40,12 @@ def test_link_is_printed_and_opened_if_wished(
 ) -> None:
     home.write_cluster({"apiserver": "https://127.0.0.1:3131", "simulator": "http://127.0.0.1:1212"})
     seen: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", seen.append)
+
+    def note(url: str) -> bool:
+        seen.append(url)
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", note)
     with pytest.raises(SystemExit) as ended:
         cli.main(["ui", "--name", "lab", *options])
 
@@ -54,3 +59,16 @@ def test_scheduler_alone_has_none(home: Home, capsys: pytest.CaptureFixture[str]
 
     assert ended.value.code == 2
     assert "this is a scheduler alone" in capsys.readouterr().err
+
+
+def test_without_a_browser_the_link_has_to_do(
+    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home.write_cluster({"apiserver": "https://127.0.0.1:3131", "simulator": "http://127.0.0.1:1212"})
+    monkeypatch.setattr(webbrowser, "open", lambda _: False)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["ui", "--name", "lab", "--open"])
+    out, err = capsys.readouterr()
+
+    assert (ended.value.code, out) == (0, f"{URL}\n")
+    assert "no browser could be opened here" in err

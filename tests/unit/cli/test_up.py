@@ -10,7 +10,9 @@ import pytest
 
 from schedlab import cli
 from schedlab.backends import FolderLock
+from schedlab.cli import up
 from schedlab.cli.options import bound_socket, read_seconds
+from schedlab.cli.up import Ports
 from schedlab.cluster.home import Home
 from schedlab.kernel.errors import SchedlabError
 
@@ -207,3 +209,28 @@ def test_refused_start_lets_go_of_the_data_folder(tmp_path: Path, capsys: pytest
     _refused(capsys, "--data-dir", str(tmp_path / "data"), "--config", str(file))
 
     FolderLock.take(tmp_path / "data", "lock", hint="").release()
+
+
+def test_a_port_that_is_to_lead_to_the_page_must_be_free(capsys: pytest.CaptureFixture[str]) -> None:
+    with bound_socket(0, "--port") as taken:
+        port = taken.getsockname()[1]
+        err = _refused(capsys, "--redirect-port", str(port))
+
+    assert f"--redirect-port: port {port} cannot be used" in err
+    assert "hint: stop what uses it, or choose another port" in err
+
+
+def test_upstreams_port_leads_to_the_page_if_nobody_else_needs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with bound_socket(0, "--port") as taken:
+        port = taken.getsockname()[1]
+    monkeypatch.setattr(up, "UPSTREAM_UI_PORT", port)
+
+    with Ports(0, 0).redirect_socket(()) as bound:
+        assert bound is not None
+        assert bound.getsockname()[1] == port
+        with Ports(0, 0).redirect_socket(()) as second:
+            assert second is None
+    with Ports(0, 0).redirect_socket((f"http://localhost:{port}",)) as kept_free:
+        assert kept_free is None
+    with Ports(0, 0, redirect=0).redirect_socket(()) as unwanted:
+        assert unwanted is None
