@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from schedlab.decisions.choice import runner_up
+from schedlab.scheduler.framework.pod_groups import group_of
 from schedlab.scheduler.framework.record import BindingRecord, CycleRecord
 from schedlab.scheduler.framework.status import is_success
 
@@ -44,6 +45,10 @@ def _failure(cycle: CycleRecord, entries: Sequence[Mapping[str, Any]]) -> str:
         who = [name for name, status in cycle.reserve.items() if not is_success(status)]
         who += [name for name, (status, _) in cycle.permit.items() if not is_success(status)]
         return f"Chosen {cycle.selected}, then turned down by {', '.join(who)}: {cycle.failure_message}"
+    group = group_of(cycle.pod)
+    if group is not None and cycle.feasible is not None and len(cycle.feasible):
+        fits = "a node" if len(cycle.feasible) == 1 else f"{len(cycle.feasible)} nodes"
+        return f"{cycle.pod.name} fits on {fits}, but not with its pod group {group}: {cycle.failure_message}"
     groups = _groups(cycle, entries)
     if not groups:
         return f"Not scheduled: {cycle.failure_message}"

@@ -68,7 +68,7 @@ class Registry:
         admission: Iterable[str] = DEFAULT_NAMES,
     ) -> None:
         gates = FeatureGates.default() if features is None else features
-        resources = _served()
+        resources = _served(gates)
         self._core = Core(store, clock, random, gates, choose(KNOWN, admission), resources)
         self._core.begin["services"] = ServiceAllocator(self._core).begin
         self._writer = Writer(self._core)
@@ -340,10 +340,12 @@ class Registry:
         return self._reader.watch(self.resource(resource), namespace, selection, since, handler)
 
 
-def _served() -> dict[str, Resource]:
+def _served(features: FeatureGates) -> dict[str, Resource]:
     known = known_resources()
     served: dict[str, Resource] = {}
     for name, strategy in STRATEGIES.items():
+        if strategy.feature and not features.enabled(strategy.feature):
+            continue
         entry = known.named(name)
         served[name] = make_resource(entry, strategy, schema_for(entry.group, entry.version, entry.kind))
     return served

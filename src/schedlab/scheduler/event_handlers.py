@@ -30,11 +30,12 @@ from schedlab.scheduler.queue.cluster_events import (
 
 if TYPE_CHECKING:
     from schedlab.api.object import StoredObject
-    from schedlab.api.views.core import Node
+    from schedlab.api.views.core import Node, Pod
     from schedlab.apimachinery.features import FeatureGates
     from schedlab.client.protocol import WatchEvent
     from schedlab.scheduler.cache.cache import SchedulerCache
     from schedlab.scheduler.dra.devices import Devices
+    from schedlab.scheduler.framework.pod_groups import PodGroups
     from schedlab.scheduler.queue.environment import QueueProfile
     from schedlab.scheduler.queue.scheduling_queue import PreCheck, SchedulingQueue
 
@@ -77,6 +78,7 @@ class EventHandlers:
         cache: SchedulerCache,
         queue: SchedulingQueue,
         devices: Devices,
+        pod_groups: PodGroups,
         profiles: Mapping[str, QueueProfile],
         features: FeatureGates,
         reject_waiting_pod: Callable[[PodInfo], bool],
@@ -84,6 +86,7 @@ class EventHandlers:
         self._cache = cache
         self._queue = queue
         self._devices = devices
+        self._pod_groups = pod_groups
         devices.on_change = self.object_changed
         self._profiles = profiles
         self._features = features
@@ -151,11 +154,16 @@ class EventHandlers:
     # --- Pods ---
 
     def _pod_changed(self, before: StoredObject | None, after: StoredObject | None) -> None:
-        old = self._known(before) if before is not None and not _is_over(before) else None
-        new = PodInfo(after.view, after) if after is not None and not _is_over(after) else None
+        old = self._known(before) if before is not None and not is_over(before.view) else None
+        new = PodInfo(after.view, after) if after is not None and not is_over(after.view) else None
         if old is not None and new is not None and old.uid != new.uid:
+            self._pod_groups.remove(old)
             self._delete_pod(old)
             old = None
+        if new is not None:
+            self._pod_groups.put(new)
+        elif old is not None:
+            self._pod_groups.remove(old)
         if old is None:
             if new is not None:
                 self._add_pod(new)
@@ -277,8 +285,9 @@ def _is_assigned(pod: PodInfo) -> bool:
     return bool(pod.pod.spec.node_name)
 
 
-def _is_over(stored: StoredObject) -> bool:
-    return stored.view.status.phase in _OVER
+def is_over(pod: Pod) -> bool:
+    """Whether a pod has ended: as far as scheduling goes it is gone."""
+    return pod.status.phase in _OVER
 
 
 def _up_to_priority(priority: int) -> PreCheck:

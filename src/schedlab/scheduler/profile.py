@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
 # Plugins of 1.36 that are not here, with what they need; all are alpha and off by default.
 _ABSENT: Final = {
-    "GangScheduling": "PodGroups of scheduling.k8s.io",
-    "TopologyPlacementGenerator": "PodGroups of scheduling.k8s.io and placements",
-    "PodGroupPodsCount": "PodGroups of scheduling.k8s.io and placements",
+    "TopologyPlacementGenerator": "placements of pod groups",
+    "PodGroupPodsCount": "placements of pod groups",
 }
 
 
@@ -35,6 +34,11 @@ def build_profiles(
 ) -> dict[str, Framework]:
     """Return the frameworks by scheduler name; raises ConfigError in upstream's words."""
     _refuse_absent(config, registry)
+    if services.features.enabled("WorkloadAwarePreemption"):
+        raise ConfigError(
+            "the gate WorkloadAwarePreemption is on: preemption for a pod group as a whole is not part of schedlab",
+            hint="leave the alpha gate WorkloadAwarePreemption off; each pod of a group may preempt for itself",
+        )
     _leave_to_extenders(config)
     _check_args(config, registry)
     made: dict[str, Framework] = {}
@@ -56,8 +60,7 @@ def _refuse_absent(config: KubeSchedulerConfiguration, registry: Mapping[str, Pl
             if name in _ABSENT and name not in registry:
                 raise ConfigError(
                     f"profiles[{index}].plugins: {name} is not part of schedlab: {_ABSENT[name]} are missing",
-                    hint="leave the alpha gates GangScheduling and TopologyAwareWorkloadScheduling off, "
-                    f"or disable {name} at multiPoint",
+                    hint=f"leave the alpha gate TopologyAwareWorkloadScheduling off, or disable {name} at multiPoint",
                 )
 
 

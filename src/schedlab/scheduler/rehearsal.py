@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from schedlab.scheduler.failure import note_failure
 from schedlab.scheduler.framework.interface import ExtenderAnswer
+from schedlab.scheduler.framework.record import CUSTOM_RESULTS
 from schedlab.scheduler.framework.status import Code, Status
 from schedlab.scheduler.queue.queued_pod import QueuedPodInfo
 from schedlab.scheduler.schedule_one import CLEAR_NOMINATION, Answers, Assignment, Attempt, Cycle, Failure, Requests
@@ -83,6 +84,7 @@ def rehearse(
     outcome = _run(cycle.run(), answer)
     record = cycle.record
     assert record is not None, "the scheduler of a fork needs an observer"
+    record.custom = dict(cycle.state.find(CUSTOM_RESULTS) or {})
     if isinstance(outcome, Assignment):
         _take_back(scheduler, framework, cycle.state, outcome)
     else:

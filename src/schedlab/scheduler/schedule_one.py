@@ -29,7 +29,6 @@ from schedlab.scheduler.framework.interface import (
     StateCopyError,
 )
 from schedlab.scheduler.framework.record import (
-    CUSTOM_RESULTS,
     PREEMPTION_RECORD,
     CycleRecord,
     ExtenderCall,
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from schedlab.scheduler.framework.interface import Work
     from schedlab.scheduler.framework.types import PodInfo
     from schedlab.scheduler.queue.queued_pod import QueuedPodInfo
+    from schedlab.scheduler.runtime.batch import OpportunisticBatch
     from schedlab.scheduler.runtime.equal_pods import Evaluation
     from schedlab.scheduler.runtime.framework import Framework, PostFilterAnswer
     from schedlab.scheduler.scheduler import Scheduler
@@ -80,13 +80,14 @@ class Failure:
 
 @dataclass(slots=True)
 class Assignment:
-    """The pod is assumed on a node; `waits` are ns per permit plugin that holds it back."""
+    """The pod is assumed on a node; `waits` are ns per permit plugin that holds it back, `held` is what they say."""
 
     pod: PodInfo
     node: str
     evaluated: int
     feasible: int
     waits: dict[str, int] = field(default_factory=dict)
+    held: Status | None = None
 
 
 Outcome = Assignment | Failure
@@ -114,6 +115,11 @@ class Attempt:
 
     def run(self) -> Cycle:
         """Run the cycle."""
+        outcome = yield from self.decide()
+        return self.assume(outcome) if isinstance(outcome, Assignment) else outcome
+
+    def decide(self) -> Cycle:
+        """Choose a node, or make room where there is none."""
         self.scheduler.cache.refresh()
         if self.scheduler.observer is not None:
             self.record = self._new_record()
@@ -123,10 +129,6 @@ class Attempt:
             outcome = Failure(Status(Code.ERROR, (), "", str(error)))
         if self.scheduler.metrics is not None:
             self.scheduler.metrics.algorithm(self.scheduler.clock.now_ns() - self.started_ns)
-        if isinstance(outcome, Assignment):
-            outcome = self._assume(outcome)
-        if self.record is not None:
-            self.record.custom = dict(self.state.find(CUSTOM_RESULTS) or {})
         return outcome
 
     def _new_record(self) -> CycleRecord:
@@ -393,7 +395,7 @@ class Attempt:
 
     def _find_hint(self) -> Status | None:
         """Look for a node to try first; return the error of a plugin that raised when it had to sign the pod."""
-        batch = self.framework.batch
+        batch = self._batch()
         if batch is None:
             return None
         signature = batch.sign(self.pod)
@@ -406,8 +408,13 @@ class Attempt:
         return None
 
     def _store_batch(self, chosen: str, others: SortedNodes | None) -> None:
-        if self.framework.batch is not None:
-            self.framework.batch.store(self._signature, self._hint, chosen, others, self.scheduler.scheduling_cycle)
+        batch = self._batch()
+        if batch is not None:
+            batch.store(self._signature, self._hint, chosen, others, self.scheduler.scheduling_cycle)
+
+    def _batch(self) -> OpportunisticBatch | None:
+        # What a group's pods are tried on is taken back, so that no other pod can go on from there.
+        return None if self.state.in_pod_group_cycle else self.framework.batch
 
     # --- Failure: make room ---
 
@@ -448,7 +455,8 @@ class Attempt:
 
     # --- Success: assume, reserve, permit ---
 
-    def _assume(self, assignment: Assignment) -> Outcome:
+    def assume(self, assignment: Assignment) -> Outcome:
+        """Count the pod in on its node, let plugins reserve what it needs, and ask whether it may go."""
         scheduler, framework, node = self.scheduler, self.framework, assignment.node
         record = self.record
         if record is not None:
@@ -464,6 +472,7 @@ class Attempt:
                 self.state, pod, node, None if record is None else record.permit
             )
             if status is None or status.code == Code.WAIT:
+                assignment.held = status
                 return assignment
         assert status is not None
         scheduler.unreserve_and_forget(framework, self.state, pod, node)

@@ -30,11 +30,11 @@ Mirrors: pkg/scheduler/scheduler.go (v1.36).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import orjson
 
@@ -46,12 +46,15 @@ from schedlab.scheduler.cache.journal import CacheJournal
 from schedlab.scheduler.config.encode import encode
 from schedlab.scheduler.config.load import ConfigError
 from schedlab.scheduler.dra.devices import Devices
-from schedlab.scheduler.event_handlers import NODES, PODS, WAKING_RESOURCES, EventHandlers, event_labels
+from schedlab.scheduler.event_handlers import NODES, PODS, WAKING_RESOURCES, EventHandlers, event_labels, is_over
 from schedlab.scheduler.events import cut_note, event_write
 from schedlab.scheduler.extender import build_extenders
 from schedlab.scheduler.failure import REASON_ERROR, handle_failure
 from schedlab.scheduler.framework.events import EventResource
+from schedlab.scheduler.framework.pod_groups import PodGroups, group_of
 from schedlab.scheduler.framework.pod_status import NewCondition, status_patch
+from schedlab.scheduler.framework.record import CUSTOM_RESULTS
+from schedlab.scheduler.framework.status import Code, Status
 from schedlab.scheduler.framework.types import PodInfo
 from schedlab.scheduler.plugins.registry import IN_TREE
 from schedlab.scheduler.profile import build_profiles
@@ -61,13 +64,21 @@ from schedlab.scheduler.queue.scheduling_queue import SchedulingQueue
 from schedlab.scheduler.queue.sort_keys import guarded
 from schedlab.scheduler.runtime.framework import PLUGIN_FAILED, Services
 from schedlab.scheduler.runtime.waiting import PodsOnTheWay, WaitingPod
-from schedlab.scheduler.schedule_one import Answers, Assignment, Attempt, Cycle, Outcome
+from schedlab.scheduler.schedule_one import Answers, Assignment, Attempt, Failure, Outcome, Requests
+from schedlab.scheduler.schedule_pod_group import (
+    POD_GROUPS,
+    PodGroupAttempt,
+    Verdict,
+    condition_write,
+    framework_of,
+    pop_group,
+)
 from schedlab.scheduler.work import Job, Outbox
 
 if TYPE_CHECKING:
     from schedlab.apimachinery.features import FeatureGates
     from schedlab.client.effects import Effect
-    from schedlab.client.listers import Listers
+    from schedlab.client.listers import Lister, Listers
     from schedlab.client.protocol import WatchEvent
     from schedlab.kernel.clock import Clock
     from schedlab.kernel.randomness import RandomSource
@@ -81,11 +92,12 @@ if TYPE_CHECKING:
     )
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.record import CycleRecord, Observer
-    from schedlab.scheduler.framework.status import Status
     from schedlab.scheduler.metrics import Recorder
     from schedlab.scheduler.queue.heap import SortKey
     from schedlab.scheduler.queue.queued_pod import QueuedPodInfo
     from schedlab.scheduler.runtime.framework import Framework
+
+T = TypeVar("T")
 
 _EVENT_RESOURCES: Final[Mapping[str, EventResource]] = {
     PODS: EventResource.POD,
@@ -128,6 +140,9 @@ class Origin:
 class Scheduler:
     """All profiles of one kube-scheduler, with their queue and cache."""
 
+    journal: CacheJournal | None = None
+    _listed_revision: Callable[[], int] | None = None
+
     def __init__(
         self,
         config: KubeSchedulerConfiguration,
@@ -152,14 +167,13 @@ class Scheduler:
         self.cache = SchedulerCache() if origin is None else origin.cache
         self.devices = Devices(features, None if origin is None else origin.devices)
         self.on_the_way = PodsOnTheWay()
+        self.pod_groups = PodGroups(self.cache, self._pod_group_lister(listers))
         self.outbox = Outbox(clock, self._between_cycles)
         self.bindings: dict[str, Binding] = {}
         self.extenders = build_extenders(config.extenders, listers.lister(NODES))
         self.percentage_of_nodes_to_score = config.percentage_of_nodes_to_score or 0
         self.nominates_before_binding = features.enabled("NominatedNodeNameForExpectation")
         self.next_start_node_index = self.scheduling_cycle = self.revision = self.last_event_ns = 0
-        self._listed_revision: Callable[[], int] | None = None
-        self.journal: CacheJournal | None = None
         self._in_cycle = False
         self._deferred: deque[Callable[[], None]] = deque()
         self._services = services = Services(
@@ -178,14 +192,14 @@ class Scheduler:
             shares_evaluations=shares_evaluations,
             start_work=self.start_background,
             devices=self.devices,
+            pod_groups=self.pod_groups,
             hooks=hooks or {},
         )
         self.profiles = build_profiles(config, self._registry, services)
         queue_profiles = {name: self._queue_profile(framework) for name, framework in self.profiles.items()}
         self.queue = self._queue(self._queue_environment(queue_profiles), origin)
+        self.handlers = self._event_handlers(queue_profiles)
         services.nominator = self.queue.nominator
-        rejecting = self._reject_waiting_pod
-        self.handlers = EventHandlers(self.cache, self.queue, self.devices, queue_profiles, features, rejecting)
         if origin is not None:
             self._go_on_from(origin)
 
@@ -224,6 +238,9 @@ class Scheduler:
         return origin.queue.copy(environment)
 
     def _go_on_from(self, origin: Origin) -> None:
+        for pod in self.pods.list() if self.features.enabled("GenericWorkload") else ():
+            if not is_over(pod):
+                self.pod_groups.put(PodInfo(pod))
         self.next_start_node_index = origin.next_start_node_index
         self.scheduling_cycle, self.revision = origin.scheduling_cycle, origin.revision
         self.last_event_ns = origin.last_event_ns
@@ -249,6 +266,14 @@ class Scheduler:
         stored = self.pods.stored(pod.name, pod.namespace)
         if stored is not None and stored.uid == pod.uid:
             self.queue.add(PodInfo(stored.view, stored))
+
+    def _pod_group_lister(self, listers: Listers) -> Lister | None:
+        return listers.lister(POD_GROUPS) if self.features.enabled("GenericWorkload") else None
+
+    def _event_handlers(self, profiles: Mapping[str, QueueProfile]) -> EventHandlers:
+        return EventHandlers(
+            self.cache, self.queue, self.devices, self.pod_groups, profiles, self.features, self._reject_waiting_pod
+        )
 
     def _queue_profile(self, framework: Framework) -> QueueProfile:
         try:
@@ -343,7 +368,7 @@ class Scheduler:
         if not self._in_cycle:
             queued = self.queue.pop()
             if queued is not None:
-                self._schedule(queued)
+                self._try_next(queued)
         return self.outbox.drain()
 
     def attempt(self, pod: PodInfo) -> Sequence[Effect]:
@@ -351,7 +376,7 @@ class Scheduler:
         assert not self._in_cycle, "a cycle is under way"
         queued = self.queue.pop_specific(pod)
         if queued is not None:
-            self._schedule(queued)
+            self._try_next(queued)
         return self.outbox.drain()
 
     def complete(self, effect: Effect, outcome: object) -> Sequence[Effect]:
@@ -360,6 +385,13 @@ class Scheduler:
         return self.outbox.drain()
 
     # --- Cycles ---
+
+    def _try_next(self, queued: QueuedPodInfo) -> None:
+        group = group_of(queued.pod) if queued.goes_with_group else None
+        if group is None:
+            self._schedule(queued)
+        else:
+            self._schedule_group(queued, group)
 
     def _schedule(self, queued: QueuedPodInfo) -> None:
         self.scheduling_cycle += 1
@@ -370,7 +402,28 @@ class Scheduler:
             return
         attempt = Attempt(self, framework, queued)
         self._in_cycle = True
-        self._advance(attempt, attempt.run(), None)
+        self._advance(attempt.run(), None, lambda outcome: self._end_cycle(attempt, outcome))
+
+    def _schedule_group(self, first: QueuedPodInfo, group: str) -> None:
+        self.scheduling_cycle += 1
+        members = pop_group(self, first, group)
+        framework = framework_of(self, members)
+        if isinstance(framework, str):
+            for queued in members:
+                own = self.profiles[queued.pod.pod.spec.scheduler_name]
+                failure = Failure(Status(Code.ERROR, (), "", framework))
+                handle_failure(self, own, queued, failure, self.clock.now_ns())
+            return
+        left = []
+        for queued in members:
+            if self._is_skipped(framework, queued.pod):
+                self.queue.done(queued.pod.uid)
+            else:
+                left.append(queued)
+        if left:
+            self._in_cycle = True
+            cycle = PodGroupAttempt(self, framework, left)
+            self._advance(cycle.run(), None, lambda verdict: self._end_group(group, cycle, verdict))
 
     def _is_skipped(self, framework: Framework, pod: PodInfo) -> bool:
         """Whether the pod is being deleted, or is on its way to a node already."""
@@ -380,23 +433,43 @@ class Scheduler:
             return True
         return self.cache.is_assumed(pod.uid)
 
-    def _advance(self, attempt: Attempt, steps: Cycle, answers: Answers | None) -> None:
+    def _advance(
+        self, steps: Generator[Requests, Answers, T], answers: Answers | None, ended: Callable[[T], None]
+    ) -> None:
         try:
             requests = next(steps) if answers is None else steps.send(answers)
         except StopIteration as end:
-            self._end_cycle(attempt, end.value)
+            ended(end.value)
             return
         self.handlers.hold()
-        self.outbox.ask(requests, lambda found: self._advance(attempt, steps, found), in_cycle=True)
+        self.outbox.ask(requests, lambda found: self._advance(steps, found, ended), in_cycle=True)
 
     def _end_cycle(self, attempt: Attempt, outcome: Outcome) -> None:
+        self._settle(attempt, outcome)
+        self._go_on()
+
+    def _end_group(self, group: str, cycle: PodGroupAttempt, verdict: Verdict) -> None:
+        for attempt, outcome in cycle.decide(verdict):
+            self._settle(attempt, outcome)
+        known = self.pod_groups.get(group)
+        write = None if known is None else condition_write(known, verdict, self.clock.now_ns())
+        if write is not None:
+            self.outbox.write(write)
+        self._go_on()
+
+    def _settle(self, attempt: Attempt, outcome: Outcome) -> None:
         framework, record = attempt.framework, attempt.record
+        if record is not None:
+            record.custom = dict(attempt.state.find(CUSTOM_RESULTS) or {})
         if isinstance(outcome, Assignment):
             self._tell(record)
             self._begin_binding(attempt, outcome)
         else:
             handle_failure(self, framework, attempt.queued, outcome, attempt.started_ns, record)
             self._tell(record)
+
+    def _go_on(self) -> None:
+        """Take what was held back while the cycle went on."""
         self._in_cycle = False
         self.handlers.release()
         while self._deferred and not self._in_cycle:

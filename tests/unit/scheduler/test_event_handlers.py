@@ -13,6 +13,7 @@ from schedlab.scheduler.cache.cache import SchedulerCache
 from schedlab.scheduler.dra.devices import Devices
 from schedlab.scheduler.event_handlers import WAKING_RESOURCES, EventHandlers
 from schedlab.scheduler.framework.events import ActionType, ClusterEvent, EventResource
+from schedlab.scheduler.framework.pod_groups import PodGroups
 from schedlab.scheduler.framework.types import PodInfo
 from tests.unit.scheduler.queue.builders import NODE_ADD, PROFILE, Bench, FakePlugin, make_bench, make_pod
 
@@ -81,7 +82,7 @@ def make_world(gates: Mapping[str, bool] | None = None, events: Sequence[Cluster
     features = FeatureGates.default().with_overrides(gates or {})
     world = World(bench, cache, None, [])  # type: ignore[arg-type]
     world.handlers = EventHandlers(
-        cache, bench.queue, Devices(features), bench.queue._env.profiles, features, world.reject
+        cache, bench.queue, Devices(features), PodGroups(cache), bench.queue._env.profiles, features, world.reject
     )
     return world
 

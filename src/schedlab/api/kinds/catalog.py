@@ -1,4 +1,4 @@
-"""Every kind that is served, one line each."""
+"""Every kind that is served, one line each; some only while their feature is on."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ from schedlab.api.kinds.persistentvolume import PERSISTENT_VOLUME
 from schedlab.api.kinds.persistentvolumeclaim import PERSISTENT_VOLUME_CLAIM
 from schedlab.api.kinds.pod.strategy import POD
 from schedlab.api.kinds.poddisruptionbudget import POD_DISRUPTION_BUDGET
+from schedlab.api.kinds.podgroup import POD_GROUP, WORKLOAD
 from schedlab.api.kinds.podtemplate import POD_TEMPLATE
 from schedlab.api.kinds.priorityclass import PRIORITY_CLASS
 from schedlab.api.kinds.prioritylevelconfiguration import PRIORITY_LEVEL_CONFIGURATION
@@ -100,6 +101,7 @@ _STRATEGIES: Final = (
     PERSISTENT_VOLUME_CLAIM,
     POD,
     POD_DISRUPTION_BUDGET,
+    POD_GROUP,
     POD_TEMPLATE,
     PRIORITY_CLASS,
     PRIORITY_LEVEL_CONFIGURATION,
@@ -123,6 +125,7 @@ _STRATEGIES: Final = (
     VALIDATING_WEBHOOK_CONFIGURATION,
     VOLUME_ATTACHMENT,
     VOLUME_ATTRIBUTES_CLASS,
+    WORKLOAD,
 )
 
 #: By resource name with group, as kubectl prints it.

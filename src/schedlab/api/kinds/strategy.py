@@ -117,6 +117,8 @@ class Strategy:
     scale: ScaleRules | None = None
     #: For kinds of which many are written that hardly differ.
     likeness: Likeness | None = None
+    #: The feature gate without which the resource is not served.
+    feature: str = ""
 
 
 _KEPT_METADATA: Final = (

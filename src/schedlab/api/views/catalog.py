@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from schedlab.api.views import core, resource, storage, workloads
+from schedlab.api.views import core, resource, scheduling, storage, workloads
 from schedlab.api.views.meta import Metadata, View
 
 VIEWS: Final[dict[str, type[View]]] = {
@@ -28,6 +28,7 @@ VIEWS: Final[dict[str, type[View]]] = {
     "storageclasses.storage.k8s.io": storage.StorageClass,
     "volumeattachments.storage.k8s.io": storage.VolumeAttachment,
     "poddisruptionbudgets.policy": workloads.PodDisruptionBudget,
+    "podgroups.scheduling.k8s.io": scheduling.PodGroup,
     "priorityclasses.scheduling.k8s.io": workloads.PriorityClass,
     "deviceclasses.resource.k8s.io": resource.DeviceClass,
     "resourceclaims.resource.k8s.io": resource.ResourceClaim,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from schedlab.scheduler.dra.devices import Devices
     from schedlab.scheduler.framework.events import ClusterEventWithHint, EventResource
     from schedlab.scheduler.framework.node_table import NodeTable
+    from schedlab.scheduler.framework.pod_groups import PodGroups
     from schedlab.scheduler.framework.status import NodeStatuses, Status
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
     from schedlab.scheduler.metrics import Recorder
@@ -47,7 +48,15 @@ class CycleState:
     are shared and must not be changed after pre_filter.
     """
 
-    __slots__ = ("_values", "pods_to_activate", "skip_filter", "skip_post_filter", "skip_pre_bind", "skip_score")
+    __slots__ = (
+        "_values",
+        "in_pod_group_cycle",
+        "pods_to_activate",
+        "skip_filter",
+        "skip_post_filter",
+        "skip_pre_bind",
+        "skip_score",
+    )
 
     def __init__(self) -> None:
         self._values: dict[object, Any] = {}
@@ -55,6 +64,8 @@ class CycleState:
         self.skip_score: frozenset[str] = frozenset()
         self.skip_pre_bind: frozenset[str] = frozenset()
         self.skip_post_filter = False
+        # Whether the pod is tried as one of its group, before anything is decided.
+        self.in_pod_group_cycle = False
         # Pods that a plugin wants moved to the active queue when the scheduling (or later the binding) cycle succeeded.
         self.pods_to_activate: list[PodInfo] = []
 
@@ -83,6 +94,7 @@ class CycleState:
         other = CycleState()
         other.skip_filter, other.skip_score = self.skip_filter, self.skip_score
         other.skip_pre_bind, other.skip_post_filter = self.skip_pre_bind, self.skip_post_filter
+        other.in_pod_group_cycle = self.in_pod_group_cycle
         other.pods_to_activate = self.pods_to_activate
         for key, value in self._values.items():
             try:
@@ -277,6 +289,8 @@ class Handle(Protocol):
     devices: Devices
     # None where devices are not looked after: then no extended resource is backed by a device class.
     device_classes: DeviceClassResolver | None
+    # Which pods belong together.
+    pod_groups: PodGroups
 
     @property
     def nominator(self) -> Nominator:

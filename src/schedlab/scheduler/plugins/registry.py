@@ -12,6 +12,7 @@ from schedlab.scheduler.plugins import (
     default_binder,
     default_preemption,
     dynamic_resources,
+    gang_scheduling,
     image_locality,
     inter_pod_affinity,
     node_affinity,
@@ -53,5 +54,6 @@ IN_TREE: Final[dict[str, PluginEntry]] = {
         default_preemption.ENTRY,
         default_binder.ENTRY,
         node_declared_features.ENTRY,
+        gang_scheduling.ENTRY,
     )
 }

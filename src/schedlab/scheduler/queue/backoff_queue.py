@@ -76,13 +76,9 @@ class BackoffQueue:
         yield from self._rejected
         yield from self._errors
 
-    def rejected(self) -> Iterator[QueuedPodInfo]:
-        """Pods that plugins turned down."""
-        return iter(self._rejected)
-
     def errors(self) -> Iterator[QueuedPodInfo]:
         """Pods that met an error."""
-        return iter(self._errors)
+        return (queued for queued in self._errors if not queued.rejectors)
 
     def has_rejected(self) -> bool:
         """Whether there is a pod that may be popped early."""
@@ -93,7 +89,7 @@ class BackoffQueue:
 
     def put(self, queued: QueuedPodInfo) -> None:
         """Add a pod, or move it to its place again after it was changed; without rejecting plugins it met an error."""
-        (self._rejected if queued.rejectors else self._errors).put(queued)
+        (self._rejected if queued.may_pop_early else self._errors).put(queued)
 
     def delete(self, key: str) -> QueuedPodInfo | None:
         """Take a pod out and return it, or None when it is not here."""
@@ -128,5 +124,5 @@ class BackoffQueue:
         """Assert that both heaps are sound and each pod is in the right one."""
         self._rejected.validate()
         self._errors.validate()
-        assert all(queued.rejectors for queued in self._rejected), "a pod without rejecting plugins may be popped early"
-        assert not any(queued.rejectors for queued in self._errors), "a rejected pod waits as after an error"
+        assert all(queued.may_pop_early for queued in self._rejected), "a pod may be popped early that may not"
+        assert not any(queued.may_pop_early for queued in self._errors), "a rejected pod waits as after an error"

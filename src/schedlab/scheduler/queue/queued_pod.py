@@ -37,6 +37,7 @@ class QueuedPodInfo:
     unschedulable_plugins, pending_plugins: who turned the last attempt down. gating_plugin: who gates it, or "".
     was_flushed: it came back because it had waited for too long, not because of an event.
     skipped: the events that did not help since the last attempt, by their texts, when somebody observes.
+    goes_with_group: it is tried together with the pods of its group.
     """
 
     pod: PodInfo
@@ -51,6 +52,7 @@ class QueuedPodInfo:
     gating_plugin: str = ""
     was_flushed: bool = False
     skipped: dict[str, SkippedEvent] | None = None
+    goes_with_group: bool = False
 
     @property
     def key(self) -> str:
@@ -66,6 +68,14 @@ class QueuedPodInfo:
     def rejectors(self) -> frozenset[str]:
         """Every plugin that turned the last attempt down."""
         return self.unschedulable_plugins | self.pending_plugins if self.pending_plugins else self.unschedulable_plugins
+
+    @property
+    def may_pop_early(self) -> bool:
+        """Whether the pod may be popped before its backoff is over.
+
+        Not after an error; and not with its group, which hears of no events: it would be tried without a pause.
+        """
+        return bool(self.rejectors) and not self.goes_with_group
 
     def set_rejectors(self, unschedulable: Iterable[str] = (), pending: Iterable[str] = ()) -> None:
         """Note who turned an attempt down, after its end and before the pod is put back; none means an error."""

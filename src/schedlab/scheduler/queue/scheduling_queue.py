@@ -17,7 +17,8 @@ for is in exactly one of these places.
 
 Mirrors: pkg/scheduler/backend/queue/{scheduling_queue,active_queue}.go (v1.36).
 Differs: queueing hints are always on, as their gate is locked; writing our own result annotations is no update;
-pre_enqueue plugins are asked in the order of the profile; `pop` returns None instead of waiting.
+pre_enqueue plugins are asked in the order of the profile; `pop` returns None instead of waiting; pods of a group wait
+their backoff out, where upstream may try a group again at once when nothing else is there to be tried.
 """
 
 from __future__ import annotations
@@ -96,6 +97,7 @@ class SchedulingQueue:
         self._clock = environment.clock
         features, settings = environment.features, environment.settings
         self._pops_backoff = features.enabled("SchedulerPopFromBackoffQ")
+        self._groups_pods = features.enabled("GenericWorkload")
         self._backoff = Backoff(settings.initial_backoff_ns, settings.max_backoff_ns, whole_windows=self._pops_backoff)
         self._active = Heap(environment.sort_key)
         self._backing_off = BackoffQueue(self._backoff, environment.sort_key, by_priority=self._pops_backoff)
@@ -110,8 +112,12 @@ class SchedulingQueue:
 
     def add(self, pod: PodInfo) -> None:
         """Take in a new pod."""
-        self._to_active(QueuedPodInfo(pod, self._clock.now_ns()), _ADDED)
+        self._to_active(self._queued(pod), _ADDED)
         self._settle()
+
+    def _queued(self, pod: PodInfo) -> QueuedPodInfo:
+        groups = self._groups_pods and pod.pod.spec.scheduling_group is not None
+        return QueuedPodInfo(pod, self._clock.now_ns(), goes_with_group=groups)
 
     def update(self, old: PodInfo, new: PodInfo) -> None:
         """Take over a pod's new state, and let it go on if that may help it."""
@@ -135,7 +141,7 @@ class SchedulingQueue:
             self.nominator.update(old, new)
             self._retry_updated(queued, events, old)
         elif not harmless:
-            self._to_active(QueuedPodInfo(new, self._clock.now_ns()), _UPDATED)
+            self._to_active(self._queued(new), _UPDATED)
         self._settle()
 
     def _retry_updated(self, queued: QueuedPodInfo, events: tuple[ClusterEvent, ...], old: PodInfo) -> None:
@@ -213,9 +219,8 @@ class SchedulingQueue:
     def _judge_attempt(self, queued: QueuedPodInfo) -> tuple[Strategy, _Cause]:
         """Say what the events since the pod was popped mean for it."""
         failed = _Cause(cluster_events.SCHEDULE_ATTEMPT_FAILURE)
-        grouped = queued.pod.pod.spec.scheduling_group is not None and self._env.features.enabled("GenericWorkload")
         events = self._in_flight.events_for(queued.pod.uid)
-        if not queued.rejectors or grouped or events is None:
+        if not queued.rejectors or queued.goes_with_group or events is None:
             return Strategy.AFTER_BACKOFF, failed
         best, cause = Strategy.SKIP, failed
         for event, old, new in events:

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     )
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.pod_facts import PodFacts
+    from schedlab.scheduler.framework.pod_groups import PodGroups
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
     from schedlab.scheduler.metrics import Recorder as MetricsRecorder
     from schedlab.scheduler.runtime.waiting import PodsOnTheWay
@@ -90,6 +91,7 @@ class Services:
     send_event: EventSender
     start_work: Callable[[object, CycleState, PodInfo, Work], None]
     devices: Devices
+    pod_groups: PodGroups
     # The queue keeps it, and is made after the profiles.
     nominator: Nominator = field(init=False)
     filter_tap: FilterTap | None = None
@@ -128,6 +130,7 @@ class Framework:
         self.filter_tap, self.observed = services.filter_tap, services.observed
         self.metrics = NOT_COUNTED if services.metrics is None else services.metrics
         self.devices = services.devices
+        self.pod_groups = services.pod_groups
         self.device_classes: DeviceClassResolver | None = services.devices.classes
         self._plugins = self._make(profile, registry)
         points = expand(profile, self._plugins)
