@@ -18,9 +18,10 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 import orjson
+from msgspec.structs import replace
 
 from schedlab.api.views.catalog import view_of
-from schedlab.api.views.meta import View
+from schedlab.api.views.meta import ObjectMeta, View
 
 #: A whole object as a dict with the wire's own keys. The values are JSON's.
 Object: TypeAlias = dict[str, Any]
@@ -43,6 +44,9 @@ _shared: dict[bytes, bytes] = {}
 _decoded_fields: dict[bytes, list[Object]] = {}
 _headers: dict[tuple[str, str], bytes] = {}
 _decoders: dict[str, msgspec.json.Decoder[View]] = {}
+_decode_metadata: Final = msgspec.json.Decoder(ObjectMeta).decode
+#: Views of objects seen lately, by resource and body: those made of one template differ in their metadata only.
+_views: dict[tuple[str, bytes], Any] = {}
 
 
 class StoredObject(msgspec.Struct, eq=False, gc=False):
@@ -87,7 +91,11 @@ class StoredObject(msgspec.Struct, eq=False, gc=False):
 
     def with_revision(self, revision: int) -> StoredObject:
         """Return the same content under another revision: what a DELETED event carries."""
-        return StoredObject(*self.identity, revision, *self.segments)
+        view = self._view
+        if view is not None:
+            version = str(revision) if revision else ""
+            view = replace(view, metadata=replace(view.metadata, resource_version=version))
+        return StoredObject(*self.identity, revision, *self.segments, view)
 
     def converted(self, resource: str, convert: Callable[[Object], Object]) -> StoredObject:
         """Return the object in another form, in which metadata is the same; `convert` sees none."""
@@ -137,8 +145,21 @@ class StoredObject(msgspec.Struct, eq=False, gc=False):
     def view(self) -> Any:
         """The typed view of the kind."""
         if self._view is None:
-            self._view = _decode_view(self.resource, b"{%b}%b" % (self._start(), self._body))
+            self._view = self._decode_view()
         return self._view
+
+    def _decode_view(self) -> View:
+        known = _views.get((self.resource, self._body))
+        if known is not None:
+            try:
+                return replace(known, metadata=_decode_metadata(b"%b}" % self._start()[len(_METADATA) - 1 :]))
+            except msgspec.ValidationError:
+                pass  # nulls in it are for the long way
+        if len(_views) >= _SHARED_MAX:
+            _views.clear()
+        made = _decode_view(self.resource, b"{%b}%b" % (self._start(), self._body))
+        _views[self.resource, self._body] = made
+        return made
 
     @property
     def raw(self) -> Object:

@@ -72,7 +72,7 @@ class InProcessClient:
 
         def settled(lost: Exception | None) -> None:
             if lost is None:
-                done(Outcome(obj))
+                done(Outcome(obj if write.wants_object else None))
             else:
                 done(Outcome(error=new_internal_error(f"the change could not be kept: {lost}")))
 
@@ -115,6 +115,7 @@ class InProcessClient:
             dry_run=bool(options.get("dryRun")),
             force=options.get("force") == "true",
             user=self._user,
+            wants_object=write.wants_object,
         )
 
     def _delete_options(self, write: Write) -> DeleteOptions:

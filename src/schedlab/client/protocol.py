@@ -39,6 +39,7 @@ class Write:
 
     `subresource` is empty or the path below the object (`binding`, `status`, `eviction`). `options` are the query
     parameters of the request (`fieldManager`, `dryRun`, `force`); a delete's body is its DeleteOptions.
+    Whoever does not look at the object in the answer says so by `wants_object`: it need not be made then.
     """
 
     verb: Verb
@@ -49,6 +50,7 @@ class Write:
     subresource: str = ""
     patch_type: PatchType = "merge"
     options: Mapping[str, str] = field(default_factory=dict)
+    wants_object: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,8 @@ class Block:
     def close(self) -> None:
         """Compress the arrays; no attempt can be added any more."""
         numbers = _Numbers()
-        attempts = [_pack_all(arrays, nodes, numbers) for arrays, nodes in self._open]
+        known: dict[tuple[str, int], PackedArray] = {}
+        attempts = [_pack_all(arrays, nodes, numbers, known) for arrays, nodes in self._open]
         blob = _Blob(attempts, numbers.packed(), _reason_texts(arrays for arrays, _ in self._open))
         # A copy: what the compressor returns holds on to the room that it might have needed.
         self._blob = bytes(memoryview(_COMPRESSOR.compress(_encode(blob))))
@@ -183,7 +184,10 @@ def _pack_numbers(parts: Sequence[Array]) -> PackedNumbers:
     return PackedNumbers(stored, values.astype(stored).tobytes())
 
 
-def _pack_all(arrays: Mapping[str, Array], nodes: int, numbers: _Numbers) -> dict[str, PackedArray]:
+def _pack_all(
+    arrays: Mapping[str, Array], nodes: int, numbers: _Numbers, known: dict[tuple[str, int], PackedArray]
+) -> dict[str, PackedArray]:
+    """Pack the arrays of an attempt. `known` has what other attempts of the block share with it, the array itself."""
     packed: dict[str, PackedArray] = {}
     rows: list[tuple[str, Array]] = []
     for name, values in arrays.items():
@@ -195,7 +199,11 @@ def _pack_all(arrays: Mapping[str, Array], nodes: int, numbers: _Numbers) -> dic
             rows.append((name, values))
             packed[name] = _pack_range(values, nodes) or _pack_array(name, values, numbers)
         else:
-            packed[name] = _pack_array(name, values, numbers)
+            key = name, id(values)
+            found = known.get(key)
+            if found is None:
+                found = known[key] = _pack_array(name, values, numbers)
+            packed[name] = found
     return packed
 
 

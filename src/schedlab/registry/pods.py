@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
 import orjson
+from msgspec.structs import replace
 
 from schedlab.api.kinds.conditions import set_condition
 from schedlab.api.object import Object, StoredObject
+from schedlab.api.views.core import Pod, PodStatus
 from schedlab.apimachinery import field
 from schedlab.apimachinery.errors import (
     new_bad_request,
@@ -32,6 +35,7 @@ _BINDING: Final = GroupResource("", "pods/binding")
 _COPIED: Final = ("annotations", "labels")
 _SPEC: Final = b',"spec":{"'
 _END_OF_SPEC: Final = b'},"status":{'
+_decode_status: Final = msgspec.json.Decoder(PodStatus).decode
 
 
 class Pods:
@@ -85,9 +89,10 @@ class Pods:
             decoded = orjson.loads(b"{%b}" % metadata[1:])
             _copy_metadata(decoded, binding["metadata"])
             metadata = b"," + orjson.dumps(decoded)[1:-1]
-        node = orjson.dumps(binding["target"]["name"])
-        body = b'%b,"nodeName":%b%b%b}' % (body[:end], node, _END_OF_SPEC[:-1], orjson.dumps(status))
-        return StoredObject(*current.identity, self._core.store.next_revision, header, metadata, managed, body)
+        name, revision, encoded = binding["target"]["name"], self._core.store.next_revision, orjson.dumps(status)
+        body = b'%b,"nodeName":%b%b%b}' % (body[:end], orjson.dumps(name), _END_OF_SPEC[:-1], encoded)
+        made = StoredObject(*current.identity, revision, header, metadata, managed, body)
+        return made if metadata is not current.segments[1] else _with_view(made, current.view, name, encoded)
 
     def _admit(self, name: str, namespace: str, binding: Object, options: WriteOptions) -> None:
         attributes = Attributes(
@@ -131,6 +136,17 @@ class Pods:
         set_condition(status, {"type": "PodScheduled", "status": "True"}, self._core.now())
         if self._core.features.enabled("ClearingNominatedNodeNameAfterBinding"):
             status.pop("nominatedNodeName", None)
+
+
+def _with_view(bound: StoredObject, before: Pod, node: str, status: bytes) -> StoredObject:
+    """Give a bound pod its view, of which only the node, the status and the revision are new: not all is decoded again."""
+    try:
+        decoded = _decode_status(status)
+    except msgspec.ValidationError:
+        return bound  # nulls in it are for the long way
+    metadata = replace(before.metadata, resource_version=str(bound.revision))
+    view = replace(before, metadata=metadata, spec=replace(before.spec, node_name=node), status=decoded)
+    return StoredObject(*bound.identity, bound.revision, *bound.segments, view)
 
 
 def _copy_metadata(metadata: Object, extra: Object) -> None:

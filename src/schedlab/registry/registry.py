@@ -172,7 +172,7 @@ class Registry:
     def _created(self, known: Resource, created: StoredObject, options: WriteOptions) -> StoredObject:
         self._definitions.written(known)
         self._told(Written(created, created=True), "create", "", options)
-        return known.present(created)
+        return known.present(created) if options.wants_object else created
 
     def update(
         self,

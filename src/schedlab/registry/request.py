@@ -34,6 +34,8 @@ class WriteOptions:
     force: bool = False
     field_validation: Directive = "Ignore"
     user: User = NOBODY
+    #: Whether the answer must be the object as its resource shows it; else it is the object as it is stored.
+    wants_object: bool = True
     #: The registry adds what the client should be warned of.
     warnings: list[str] = field(default_factory=list)
 

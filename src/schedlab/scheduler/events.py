@@ -57,7 +57,7 @@ def event_write(
     }
     if related is not None:
         body["related"] = _reference(related)
-    return Write("create", "events.events.k8s.io", namespace, name, body)
+    return Write("create", "events.events.k8s.io", namespace, name, body, wants_object=False)
 
 
 def _reference(pod: PodInfo) -> dict[str, str]:

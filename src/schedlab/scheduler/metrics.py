@@ -108,6 +108,8 @@ class _NotCounted:
     """A recorder that forgets."""
 
     def __getattr__(self, name: str) -> Callable[..., None]:
+        # Kept, so that it is found in the ordinary way the next time.
+        setattr(self, name, _forget)
         return _forget
 
 

@@ -24,6 +24,8 @@ CPU_INDEX: Final = 0
 MEMORY_INDEX: Final = 1
 EPHEMERAL_INDEX: Final = 2
 ABSENT: Final = -1
+#: How many changes `changed_since` looks back at least.
+_CHANGES_KEPT: Final = 1024
 
 
 class ColumnError(Exception):
@@ -158,7 +160,10 @@ class NodeTable:
         self._columns: dict[object, Column] = {}
         #: Columns that raised when they were told of a change, with what they raised.
         self._broken: dict[object, Exception] = {}
-        self._clock = 0
+        #: Counts the changes of rows.
+        self.clock = 0
+        #: The rows of the newest changes, oldest first.
+        self._changed: list[int] = []
         #: Whether nothing changes any more, so that columns may count when they are asked instead of all the time.
         self.is_at_rest = False
 
@@ -198,6 +203,13 @@ class NodeTable:
         for key in self._broken:
             self._columns.pop(key, None)
 
+    def changed_since(self, clock: int) -> Sequence[int] | None:
+        """Return the rows that have changed since a reading of `clock`; None when that is too long ago."""
+        missed = self.clock - clock
+        if missed > len(self._changed):
+            return None
+        return self._changed[-missed:] if missed else ()
+
     def label(self, key: str) -> LabelColumn:
         """Return the column of a label key."""
         return self.column(("label", key), lambda: LabelColumn(key))
@@ -212,6 +224,7 @@ class NodeTable:
         old_rows = np.array([known.get(info.name, ABSENT) for info in infos], np.int64)
         self.order += 1
         self.nodes_version += 1
+        self._changed.clear()
         self.infos = list(infos)
         self.names = [info.name for info in infos]
         self.row_of = {name: row for row, name in enumerate(self.names)}
@@ -237,7 +250,7 @@ class NodeTable:
         for attribute, _ in _BASE_COLUMNS:
             setattr(other, attribute, getattr(self, attribute).copy())
         other.taint_sets = self.taint_sets.copy()
-        other._clock, other.order, other.nodes_version = self._clock, self.order, self.nodes_version
+        other.clock, other.order, other.nodes_version = self.clock, self.order, self.nodes_version
         for key, column in self._columns.items() if with_columns else ():
             copy = getattr(column, "copy", None)
             if copy is not None:
@@ -277,7 +290,7 @@ class NodeTable:
         if self._broken:
             self._drop_broken()
         self._touch(row, info)
-        self.node_generation[row] = self._clock
+        self.node_generation[row] = self.clock
         self.nodes_version += 1
 
     def add_pod(self, info: NodeInfo, pod: PodInfo) -> None:
@@ -356,9 +369,12 @@ class NodeTable:
         self._touch(row, info)
 
     def _touch(self, row: int, info: NodeInfo) -> None:
-        self._clock += 1
-        info.generation = self._clock
-        self.generation[row] = self._clock
+        self.clock += 1
+        info.generation = self.clock
+        self.generation[row] = self.clock
+        self._changed.append(row)
+        if len(self._changed) > 2 * _CHANGES_KEPT:
+            del self._changed[:_CHANGES_KEPT]
 
     def _ensure_resources(self, names: Mapping[str, int]) -> None:
         fresh = [name for name in names if name not in self._resource_index]

@@ -38,6 +38,17 @@ def recorded(rows: NDArray[np.int64], total: int) -> NDArray[np.int32]:
     return rows.astype(np.int32)
 
 
+def columns(values: NDArray[Any], rows: NDArray[np.int64], total: int) -> NDArray[Any]:
+    """Return `values[..., rows]` of values over a table of that size, as a copy; of a ring that is one or two pieces."""
+    size = len(rows)
+    if rows.base is not _twice(total)[0] or not size:
+        return values.take(rows, -1)
+    first = int(rows[0])
+    if first + size <= total:
+        return values[..., first : first + size].copy()
+    return np.concatenate((values[..., first:], values[..., : first + size - total]), -1)
+
+
 def ring_start(rows: NDArray[Any], total: int) -> int | None:
     """Return the first of rows that follow each other round the end of the table; None when they do not."""
     size = len(rows)

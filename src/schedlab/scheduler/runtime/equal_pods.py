@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -38,6 +38,18 @@ _FEW_ROWS: Final = 6
 _REJECTIONS: Final = (Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
 
 
+#: Plugins of a point that do not skip, with their names and, where they score, their weights.
+Active: TypeAlias = tuple[tuple[Any, ...], tuple[str, ...], tuple[int, ...]]
+
+
+class KnownActive(NamedTuple):
+    """Which of the plugins `of` a point are active when those of the names `skip` are not."""
+
+    of: Sequence[Any]
+    skip: frozenset[str]
+    active: Active
+
+
 class _UnusualAnswerError(Exception):
     """A plugin that erred or said something that is not kept."""
 
@@ -54,15 +66,26 @@ class Evaluation:
         self._filters = tuple(filters)
         #: Filters that must be asked again when only the pods of a node changed.
         self._pod_filters = _of_pods(self._filters, "looks_at")
+        self._all_filters = tuple(enumerate(self._filters))
         #: Place of each plugin that takes part, by name.
         self.filter_places = {plugin.name: place for place, plugin in enumerate(self._filters)}
+        self.filter_names = tuple(self.filter_places)
         self.code = np.zeros((len(self._filters), size), np.uint8)
         self.reason = np.zeros((len(self._filters), size), np.int32)
         self.rejected = np.zeros(size, np.bool_)
         self._filtered = np.full(size, -1, np.int64)
         self._scored = np.full(size, -1, np.int64)
+        #: The table's clock when all rows were filtered, and when all rows that nobody objects to were scored. From then
+        #: on the table tells which rows have changed; before, every row that is asked about is compared.
+        self._filtered_at: int | None = None
+        self._scored_at: int | None = None
+        #: How many rows are rejected.
+        self._rejections = 0
         self._every: tuple[NDArray[np.uint8], NDArray[np.int32]] | None = None
         self.scores: KeptScores | None = None
+        #: Which plugins ran for the pod before: mostly they do for the next one.
+        self.running: KnownActive | None = None
+        self.active: KnownActive | None = None
         self.order = table.order
         #: Set once a plugin has erred: then every pod is looked at by itself.
         self.is_broken = False
@@ -71,27 +94,51 @@ class Evaluation:
 
     def refresh_filters(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice) -> bool:
         """Bring the verdicts on a slice of rows up to date; False when a plugin does not answer as it should."""
-        current = table.generation[rows]
-        stale = (self._filtered[rows] != current).nonzero()[0]
-        if not len(stale):
-            return True
         try:
-            if len(stale) <= _FEW_ROWS:
-                for row in (stale + rows.start).tolist():
-                    self._filter_row(state, pod, table, row)
-            else:
-                self._filter_slice(state, pod, table, rows)
+            if self._filtered_at is None or not self._filter_changed(state, pod, table):
+                self._filter_stale(state, pod, table, rows)
         except Exception:  # noqa: BLE001 - a plugin may raise anything; asked in the usual way it fails its pod
             self.is_broken = True
             return False
-        self._filtered[rows] = current
         return True
+
+    def _filter_changed(self, state: CycleState, pod: PodInfo, table: NodeTable) -> bool:
+        """Bring all verdicts up to date by what the table says has changed; False when that is too much."""
+        assert self._filtered_at is not None, "not all rows have been filtered"
+        changed = table.changed_since(self._filtered_at)
+        if changed is None or len(changed) > _FEW_ROWS:
+            self._filtered_at = None
+            return False
+        for row in dict.fromkeys(changed):
+            self._filter_row(state, pod, table, row)
+            self._filtered[row] = table.generation[row]
+        self._filtered_at = table.clock
+        return True
+
+    def _filter_stale(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice) -> None:
+        current = table.generation[rows]
+        stale = (self._filtered[rows] != current).nonzero()[0]
+        if 0 < len(stale) <= _FEW_ROWS:
+            for row in (stale + rows.start).tolist():
+                self._filter_row(state, pod, table, row)
+        elif len(stale):
+            self._filter_slice(state, pod, table, rows)
+        self._filtered[rows] = current
+        if len(current) == len(self._filtered):
+            self._filtered_at = table.clock
+
+    def rejects_any(self, rows: slice) -> bool:
+        """Whether any filter objects to any of a slice of rows."""
+        return self._rejections > 0 and bool(self.rejected[rows].any())
 
     def _filter_row(self, state: CycleState, pod: PodInfo, table: NodeTable, row: int) -> None:
         info, code, reason = table.infos[row], self.code, self.reason
-        same_node = table.node_generation[row] <= self._filtered[row]
-        for place, plugin in self._pod_filters if same_node else enumerate(self._filters):
-            status: Status | None = plugin.filter(state, pod, info)
+        asked = self._pod_filters if table.node_generation[row] <= self._filtered[row] else self._all_filters
+        said: list[Status | None] = [plugin.filter(state, pod, info) for _, plugin in asked]
+        was_rejected = bool(self.rejected[row])
+        if not was_rejected and said.count(None) == len(said):
+            return
+        for (place, plugin), status in zip(asked, said, strict=True):
             if status is None:
                 found = 0, 0
             elif status.code in _REJECTIONS:
@@ -101,7 +148,8 @@ class Evaluation:
             if (code[place, row], reason[place, row]) != found:
                 code[place, row], reason[place, row] = found
                 self._every = None
-        self.rejected[row] = code[:, row].any()
+        self.rejected[row] = is_rejected = bool(code[:, row].any())
+        self._rejections += is_rejected - was_rejected
 
     def _filter_slice(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice) -> None:
         for place, plugin in enumerate(self._filters):
@@ -111,6 +159,7 @@ class Evaluation:
             self.code[place, rows] = found.code
             self.reason[place, rows] = found.reason
         self.rejected[rows] = self.code[:, rows].any(axis=0)
+        self._rejections = int(np.count_nonzero(self.rejected))
         self._every = None
 
     def verdicts(self, place: int, rows: slice) -> NodeStatuses:
@@ -120,7 +169,7 @@ class Evaluation:
     def every_verdict(self) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
         """Return what every filter says of every row, for keeping; the same arrays until any of it changes."""
         if self._every is None:
-            if self.rejected.any():
+            if self._rejections:
                 self._every = self.code.copy(), self.reason.copy()
             else:
                 shape = self.code.shape
@@ -146,21 +195,45 @@ class Evaluation:
         if kept is None:
             local = tuple(each for each in active if _is_local(each, pod, "score_nodes"))
             kept = self.scores = KeptScores(local, weights, len(table))
-        current = table.generation.take(rows)
-        stale = rows[self._scored.take(rows) != current]
-        if not len(stale):
-            return kept
         try:
-            if len(stale) <= _FEW_ROWS:
-                for row in stale.tolist():
-                    kept.set_row(state, pod, table, row, same_node=table.node_generation[row] <= self._scored[row])
-            else:
-                kept.set_rows(state, pod, table, stale)
+            if self._scored_at is None or not self._score_changed(kept, state, pod, table):
+                self._score_stale(kept, state, pod, table, rows)
         except Exception:  # noqa: BLE001 - a plugin may raise anything; asked in the usual way it fails its pod
             self.is_broken = True
             return None
-        self._scored[stale] = table.generation[stale]
         return kept
+
+    def _score_changed(self, kept: KeptScores, state: CycleState, pod: PodInfo, table: NodeTable) -> bool:
+        """Bring the scores of all rows that nobody objects to up to date by what has changed; False when it is too much."""
+        assert self._scored_at is not None, "not all rows have been scored"
+        changed = table.changed_since(self._scored_at)
+        if changed is None or len(changed) > _FEW_ROWS or self._filtered_at != table.clock:
+            self._scored_at = None
+            return False
+        for row in dict.fromkeys(changed):
+            if not self.rejected[row]:
+                self._score_row(kept, state, pod, table, row)
+        self._scored_at = table.clock
+        return True
+
+    def _score_stale(
+        self, kept: KeptScores, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]
+    ) -> None:
+        stale = rows[self._scored.take(rows) != table.generation.take(rows)]
+        if not len(stale):
+            # Perhaps all rows have had their turn.
+            if self._filtered_at == table.clock and ((self._scored == table.generation) | self.rejected).all():
+                self._scored_at = table.clock
+        elif len(stale) <= _FEW_ROWS:
+            for row in stale.tolist():
+                self._score_row(kept, state, pod, table, row)
+        else:
+            kept.set_rows(state, pod, table, stale)
+            self._scored[stale] = table.generation[stale]
+
+    def _score_row(self, kept: KeptScores, state: CycleState, pod: PodInfo, table: NodeTable, row: int) -> None:
+        kept.set_row(state, pod, table, row, same_node=table.node_generation[row] <= self._scored[row])
+        self._scored[row] = table.generation[row]
 
 
 class KeptScores:
@@ -255,8 +328,8 @@ class EqualPods:
         """Whether there is an evaluation for pods like this one."""
         return pod.facts in self._kept
 
-    def of(self, pod: PodInfo, filters: Sequence[Any]) -> Evaluation | None:
-        """Return the evaluation for pods like this one; None for the first of them. `filters` are those that run."""
+    def of(self, pod: PodInfo, filters: Callable[[], Sequence[Any]]) -> Evaluation | None:
+        """Return the evaluation for pods like this one; None for the first of them. `filters` gives those that run."""
         facts = pod.facts
         found = self._kept.get(facts)
         if found is not None and found.order == self._table.order:
@@ -267,7 +340,7 @@ class EqualPods:
             if len(self._seen) > _SEEN_MAX:
                 self._seen.popitem(last=False)
             return None
-        local = [each for each in filters if _is_local(each, pod, "filter_nodes")]
+        local = [each for each in filters() if _is_local(each, pod, "filter_nodes")]
         made = self._kept[facts] = Evaluation(local, self._table)
         if len(self._kept) > _KEPT_MAX:
             self._kept.popitem(last=False)

@@ -20,6 +20,7 @@ import numpy as np
 from schedlab.scheduler.framework.record import PASSED
 from schedlab.scheduler.framework.rows import ring
 from schedlab.scheduler.framework.status import REASONS, Code, NodeStatuses, Status
+from schedlab.scheduler.runtime.equal_pods import KnownActive
 from schedlab.scheduler.runtime.errors import as_status, checked, failure_of, wrapped
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from schedlab.scheduler.framework.interface import CycleState, FilterTap, Nominator
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
-    from schedlab.scheduler.runtime.equal_pods import Evaluation
+    from schedlab.scheduler.runtime.equal_pods import Active, Evaluation
 
 MIN_FEASIBLE_NODES: Final = 100
 _MIN_PERCENTAGE: Final = 5
@@ -110,6 +111,18 @@ def _all_pass(shape: tuple[int, int]) -> tuple[NDArray[np.uint8], NDArray[np.int
     return np.broadcast_to(np.uint8(0), shape), np.broadcast_to(np.int32(0), shape)
 
 
+def _running(plugins: Sequence[Any], skip: frozenset[str], kept: Evaluation | None) -> Active:
+    """Return the plugins that run, with their names; for equal pods that is worked out once."""
+    known = None if kept is None else kept.running
+    if known is not None and known.of is plugins and known.skip == skip:
+        return known.active
+    running = tuple(plugin for plugin in plugins if plugin.name not in skip)
+    found = running, tuple(plugin.name for plugin in running), ()
+    if kept is not None:
+        kept.running = KnownActive(plugins, skip, found)
+    return found
+
+
 def _reason(status: Status) -> int:
     return REASONS.id_of((status.error, *status.reasons) if status.error else status.reasons)
 
@@ -148,7 +161,7 @@ class FilterRun:
 
     def __init__(
         self,
-        plugins: Iterable[Any],
+        plugins: Sequence[Any],
         add_pod: AddPod,
         state: CycleState,
         pod: PodInfo,
@@ -157,9 +170,7 @@ class FilterRun:
         tap: FilterTap | None = None,
         kept: Evaluation | None = None,
     ) -> None:
-        skip = state.skip_filter
-        self.plugins = tuple(plugin for plugin in plugins if plugin.name not in skip)
-        self.names = tuple(plugin.name for plugin in self.plugins)
+        self.plugins, self.names, _ = _running(plugins, state.skip_filter, kept)
         self._state, self._pod, self._table = state, pod, table
         self._add_pod = add_pod
         self._nominator = nominator
@@ -194,13 +205,11 @@ class FilterRun:
     def _all_pass(self, start: int, size: int, total: int) -> bool:
         """Whether it is known that no filter objects to any of `size` nodes from `start` on."""
         kept = self._kept
-        if kept is None or not total or len(self.names) != len(kept.filter_places) or self._tap is not None:
-            return False
-        if any(name not in kept.filter_places for name in self.names):
+        if kept is None or not total or self.names != kept.filter_names or self._tap is not None:
             return False
         end = start + size
         for rows in (slice(start, min(end, total)), slice(0, end - total)) if end > total else (slice(start, end),):
-            if not kept.refresh_filters(self._state, self._pod, self._table, rows) or kept.rejected[rows].any():
+            if not kept.refresh_filters(self._state, self._pod, self._table, rows) or kept.rejects_any(rows):
                 return False
         return True
 
@@ -274,7 +283,7 @@ class FilterRun:
         if kept is not None and not kept.refresh_filters(self._state, self._pod, self._table, rows):
             kept = self._kept = None
         places = {} if kept is None else kept.filter_places
-        all_pass = kept is not None and not kept.rejected[rows].any()
+        all_pass = kept is not None and not kept.rejects_any(rows)
         for index, plugin in enumerate(self.plugins):
             if kept is not None and plugin.name in places:
                 if not all_pass:
@@ -321,7 +330,7 @@ class FilterRun:
         kept, whole = self._kept, slice(0, size)
         if kept is not None and not kept.refresh_filters(self._state, self._pod, self._table, whole):
             kept = None
-        if kept is not None and self.names == tuple(kept.filter_places):
+        if kept is not None and self.names == kept.filter_names:
             return kept.every_verdict()
         known = None if kept is None else kept.every_verdict()
         others: dict[int, Verdicts | NodeStatuses] = {}

@@ -343,8 +343,8 @@ class Framework:
         """Return what is known of the nodes from pods like this one, after pre_filter."""
         if self.equal_pods is None:
             return None
-        running = [plugin for plugin in self.filter_plugins if plugin.name not in state.skip_filter]
-        return self.equal_pods.of(pod, running)
+        skip, plugins = state.skip_filter, self.filter_plugins
+        return self.equal_pods.of(pod, lambda: [plugin for plugin in plugins if plugin.name not in skip])
 
     def run_post_filter(
         self,

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from schedlab.scheduler.framework.rows import columns
 from schedlab.scheduler.framework.status import Code, Status, is_success
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
+from schedlab.scheduler.runtime.equal_pods import KnownActive
 from schedlab.scheduler.runtime.errors import as_status, error_text, failure_of, wrapped
 from schedlab.scheduler.runtime.prepared import Known, Recorder
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from schedlab.scheduler.framework.interface import CycleState
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
-    from schedlab.scheduler.runtime.equal_pods import Evaluation, KeptScores
+    from schedlab.scheduler.runtime.equal_pods import Active, Evaluation, KeptScores
 
 
 @dataclass(slots=True)
@@ -99,18 +101,15 @@ def run_score(
 
     `kept` is what pods like this one have found out.
     """
-    skip = state.skip_score
-    active = [plugin for plugin in plugins if plugin.name not in skip]
-    names = tuple([plugin.name for plugin in active])
-    factors = tuple([weights[name] for name in names])
+    active, names, factors = _active(plugins, weights, state.skip_score, kept)
     known: Mapping[str, int] = {}
     found: KeptScores | None = None
     if kept is not None and infos is None:
         found = kept.refresh_scores(active, weights, state, pod, table, rows)
         if found is not None:
             if found.is_even and names == tuple(found.places):
-                raw, final = found.raw.take(rows, 1), found.final.take(rows, 1)
-                return Scores(names, factors, raw, final, found.total.take(rows), found.offsets)
+                raw, final, total = (columns(each, rows, len(table)) for each in (found.raw, found.final, found.total))
+                return Scores(names, factors, raw, final, total, found.offsets)
             known = found.places
     raw = np.zeros((len(active), len(rows)), np.int64)
     for index, plugin in enumerate(active):
@@ -132,6 +131,21 @@ def run_score(
         return _failed(text, names, factors, raw[:, :1])
     final *= np.array(factors, np.int64).reshape(-1, 1)
     return Scores(names, factors, raw, final, final.sum(axis=0))
+
+
+def _active(
+    plugins: Sequence[Any], weights: Mapping[str, int], skip: frozenset[str], kept: Evaluation | None
+) -> Active:
+    """Return the plugins that score, with names and weights; for equal pods that is worked out once."""
+    known = None if kept is None else kept.active
+    if known is not None and known.of is plugins and known.skip == skip:
+        return known.active
+    active = tuple(plugin for plugin in plugins if plugin.name not in skip)
+    names = tuple(plugin.name for plugin in active)
+    found = active, names, tuple(weights[name] for name in names)
+    if kept is not None:
+        kept.active = KnownActive(plugins, skip, found)
+    return found
 
 
 def _failed(text: str, names: tuple[str, ...], factors: tuple[int, ...], raw: NDArray[np.int64]) -> ScoreFailure:

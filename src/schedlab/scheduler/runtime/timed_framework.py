@@ -232,7 +232,7 @@ class TimedFramework(Framework):
     ) -> Scores | ScoreFailure:
         """See Framework; what is kept for other cycles holds no proxies."""
         if kept is not None:
-            self.score_plugins = tuple(self._plain["score_plugins"])
+            self.score_plugins = self._plain["score_plugins"]
         started_ns = self.clock.now_ns()
         scores = super().run_score(state, pod, rows, infos, kept)
         failed = isinstance(scores, ScoreFailure)
