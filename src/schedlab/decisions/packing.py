@@ -378,9 +378,11 @@ _SHARED: Final = (
 )
 
 
+_shared_parts: Final = attrgetter(*_SHARED)
+
+
 def _share(head: CycleRecord, earlier: CycleRecord) -> None:
-    for name in _SHARED:
-        mine, theirs = getattr(head, name), getattr(earlier, name)
+    for name, mine, theirs in zip(_SHARED, _shared_parts(head), _shared_parts(earlier), strict=True):
         if mine is not theirs and mine == theirs:
             setattr(head, name, theirs)
 

@@ -114,9 +114,8 @@ class SpanLog:
         text = f"to {move.place}: {move.reason}"
         if move.gate is not None:
             text += f" ({move.gate[0]}: {move.gate[1]})"
-        asked = [f"{plugin} says {hint}" for _, plugin, hint, _ in move.hints]
-        if asked:
-            text += f" ({', '.join(asked)})"
+        if move.hints:
+            text += f" ({', '.join(f'{plugin} says {hint}' for _, plugin, hint, _ in move.hints)})"
         self._note(pod.uid, pod.namespace, pod.name, "queue", text, move.at_ns)
 
     def cycle(self, record: CycleRecord) -> None:

@@ -75,7 +75,8 @@ class SeededRandom:
 
     def suffix(self, length: int = 5) -> str:
         """Return `length` characters of apimachinery's name alphabet."""
-        return "".join(_NAME_ALPHABET[self.below(len(_NAME_ALPHABET))] for _ in range(length))
+        below, size = self.below, len(_NAME_ALPHABET)
+        return "".join([_NAME_ALPHABET[below(size)] for _ in range(length)])
 
     def split(self, label: str) -> SeededRandom:
         """Return an independent source whose stream depends on this seed and the label only."""

@@ -85,14 +85,16 @@ class Pods:
         except orjson.JSONDecodeError:
             return None  # it was the end of something else
         self._settle_status(status)
+        copied: Object = {}
         if any(binding["metadata"].get(key) for key in _COPIED):
             decoded = orjson.loads(b"{%b}" % metadata[1:])
             _copy_metadata(decoded, binding["metadata"])
             metadata = b"," + orjson.dumps(decoded)[1:-1]
+            copied = {key: decoded[key] for key in _COPIED if decoded.get(key)}
         name, revision, encoded = binding["target"]["name"], self._core.store.next_revision, orjson.dumps(status)
         body = b'%b,"nodeName":%b%b%b}' % (body[:end], orjson.dumps(name), _END_OF_SPEC[:-1], encoded)
-        made = StoredObject(*current.identity, revision, header, metadata, managed, body)
-        return made if metadata is not current.segments[1] else _with_view(made, current.view, name, encoded)
+        view = _bound_view(current.view, name, encoded, {**copied, "resource_version": str(revision)})
+        return StoredObject(*current.identity, revision, header, metadata, managed, body, view)
 
     def _admit(self, name: str, namespace: str, binding: Object, options: WriteOptions) -> None:
         attributes = Attributes(
@@ -138,15 +140,14 @@ class Pods:
             status.pop("nominatedNodeName", None)
 
 
-def _with_view(bound: StoredObject, before: Pod, node: str, status: bytes) -> StoredObject:
-    """Give a bound pod its view, of which only the node, the status and the revision are new: not all is decoded again."""
+def _bound_view(before: Pod, node: str, status: bytes, metadata: Object) -> Pod | None:
+    """Return the view of a bound pod, in which little is new, so that not all is decoded again; None where there are nulls."""
     try:
         decoded = _decode_status(status)
     except msgspec.ValidationError:
-        return bound  # nulls in it are for the long way
-    metadata = replace(before.metadata, resource_version=str(bound.revision))
-    view = replace(before, metadata=metadata, spec=replace(before.spec, node_name=node), status=decoded)
-    return StoredObject(*bound.identity, bound.revision, *bound.segments, view)
+        return None
+    own = replace(before.metadata, **metadata)
+    return replace(before, metadata=own, spec=replace(before.spec, node_name=node), status=decoded)
 
 
 def _copy_metadata(metadata: Object, extra: Object) -> None:

@@ -110,6 +110,8 @@ class Attempt:
         self._signature: bytes | None = None
         self._filters: FilterRun | None = None
         self._evaluation: Evaluation | None = None
+        # What is recorded as nodes that passed all filters: mostly they are feasible, and scored, as well.
+        self._passed: NDArray[np.int64] | None = None
         # Nodes as an extender sent them back, by row.
         self._bare: dict[int, NodeInfo] = {}
 
@@ -210,7 +212,9 @@ class Attempt:
         self.scheduler.next_start_node_index = start
         if record is not None:
             record.next_start = start
-            record.passed_filters = None if search.error is not None else recorded(search.feasible, len(self.table))
+            if search.error is None:
+                self._passed = search.feasible
+                record.passed_filters = recorded(search.feasible, len(self.table))
         if search.error is not None:
             return search.error
         feasible_or_error = yield from self._ask_filters(search.feasible, diagnosis)
@@ -500,7 +504,10 @@ class Attempt:
             return
         if diagnosis.nodes.absent is not ABSENT:
             record.absent_nodes_status = diagnosis.nodes.absent
-        record.feasible = recorded(_NOBODY if feasible is None else feasible, len(self.table))
+        if feasible is self._passed:
+            record.feasible = record.passed_filters
+        else:
+            record.feasible = recorded(_NOBODY if feasible is None else feasible, len(self.table))
         if self.scheduler.full and record.filter is not None and self._filters is not None:
             record.filter.full_code, record.filter.full_reason = self._filters.every_verdict()
 
@@ -508,10 +515,11 @@ class Attempt:
         self, rows: NDArray[np.int64], scores: Scores, total: NDArray[np.int64], *, complete: bool = True
     ) -> None:
         assert self.record is not None
+        feasible = self.record.feasible
         self.record.score = ScoreRecord(
             scores.plugins,
             scores.weights,
-            recorded(rows, len(self.table)),
+            recorded(rows, len(self.table)) if rows is not self._passed or feasible is None else feasible,
             scores.raw,
             scores.final,
             total,

@@ -116,8 +116,9 @@ class Outbox:
 
     def happened(self, resource: EventResource) -> None:
         """Wake the jobs that wait for events of a resource."""
-        for job in tuple(self._waiting.values()):
-            self.between_cycles(partial(job.happened, resource))
+        if self._waiting:
+            for job in tuple(self._waiting.values()):
+                self.between_cycles(partial(job.happened, resource))
 
 
 class Job:

@@ -18,23 +18,23 @@ _FORGET_LAG: Final = 1024
 class EventLog:
     """Changes after revision `floor`, without gaps."""
 
-    __slots__ = ("_events", "floor")
+    __slots__ = ("_events", "floor", "revision")
 
     def __init__(self, floor: int) -> None:
         #: The newest revision that is no longer here.
         self.floor = floor
+        #: The newest revision: a number of its own, because every write asks for it many times.
+        self.revision = floor
         self._events: list[WatchEvent] = []
 
-    @property
-    def revision(self) -> int:
-        """The newest revision."""
-        return self.floor + len(self._events)
-
     def append(self, event: WatchEvent) -> None:
-        assert event.revision == self.revision + 1, f"revision {event.revision} does not follow {self.revision}"
-        self._events.append(event)
-        if len(self._events) > _FORGET_LAG:
-            replaced = self._events[-_FORGET_LAG].previous
+        revision = event.object.revision
+        assert revision == self.revision + 1, f"revision {revision} does not follow {self.revision}"
+        self.revision = revision
+        events = self._events
+        events.append(event)
+        if len(events) > _FORGET_LAG:
+            replaced = events[-_FORGET_LAG].previous
             if replaced is not None:
                 replaced.forget()
 
@@ -57,10 +57,11 @@ class EventLog:
         """Take out the changes after `revision` and return them, newest first."""
         taken = self._events[revision - self.floor :]
         del self._events[revision - self.floor :]
+        self.revision = self.floor + len(self._events)
         taken.reverse()
         return taken
 
     def copy(self) -> EventLog:
         made = EventLog(self.floor)
-        made._events = self._events[:]
+        made._events, made.revision = self._events[:], self.revision
         return made

@@ -30,6 +30,8 @@ Waiter: TypeAlias = Callable[[Exception | None], None]
 #: The revision of a store without a change, as etcd counts.
 FIRST_REVISION: Final = 1
 WATCH_WINDOW: Final = 50_000
+#: So many changes that nobody needs are dropped together.
+_TRIM_STRIDE: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,10 @@ class StoreWatch:
 
     def offer(self, event: WatchEvent) -> None:
         """Hand the change over unless that has happened or it is none of ours."""
-        if self._handler is None or event.revision <= self.position:
+        revision = event.object.revision
+        if self._handler is None or revision <= self.position:
             return
-        self.position = event.revision
+        self.position = revision
         if not self._prefix or event.object.key.startswith(self._prefix):
             self._handler(event)
 
@@ -327,7 +330,8 @@ class Store:
                     watch.offer(event)
         finally:
             self._dispatching = False
-        self._trim(stride=1024)
+        if self._history is not None and self.compacted_revision > self._log.floor + _TRIM_STRIDE:
+            self._trim(_TRIM_STRIDE)
         if self._waiters:
             released = [waiter for awaited, waiter in self._waiters if awaited <= self._durable]
             self._waiters = [(awaited, waiter) for awaited, waiter in self._waiters if awaited > self._durable]

@@ -49,11 +49,11 @@ class Place:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_pattern", re.compile(rb"%b(?=%b)" % (self.value, re.escape(self.after))))
 
-    def blank(self, text: bytes, blanks: Blanks, *, known_only: bool = False) -> bytes:
-        """Replace the values that stand here by their numbers; with `known_only` those that have one already."""
-        at = text.find(self.before)
-        if at < 0:
-            return text
+    def blank(self, text: bytes, at: int, blanks: Blanks, *, known_only: bool = False) -> bytes:
+        """Replace the values that stand here, from the first `before` on, which is at `at`, by their numbers.
+
+        With `known_only` only those that have a number already.
+        """
         parts: list[bytes] = []
         start = 0
         while at >= 0:
@@ -92,13 +92,18 @@ class Likeness:
 
     def is_alike(self, text: bytes) -> bool:
         """Say whether objects with this in them can be like others."""
-        return all(mark not in text for mark in self.unlike)
+        for mark in self.unlike:  # asked about every request: no generator
+            if mark in text:
+                return False
+        return True
 
 
 def blank(text: bytes, places: tuple[Place, ...], blanks: Blanks, *, known_only: bool = False) -> bytes:
     """Replace the values that stand in some places of a text by their numbers."""
     for place in places:
-        text = place.blank(text, blanks, known_only=known_only)
+        at = text.find(place.before)
+        if at >= 0:
+            text = place.blank(text, at, blanks, known_only=known_only)
     return text
 
 

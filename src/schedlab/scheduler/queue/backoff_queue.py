@@ -69,6 +69,9 @@ class BackoffQueue:
     def __len__(self) -> int:
         return len(self._rejected) + len(self._errors)
 
+    def __bool__(self) -> bool:
+        return bool(self._rejected or self._errors)
+
     def __contains__(self, key: object) -> bool:
         return key in self._rejected or key in self._errors
 

@@ -67,6 +67,8 @@ class _Cause:
 
     def hints(self) -> tuple[tuple[str, str, str, str], ...]:
         """Return the answers as an observer gets them."""
+        if not self.answers:
+            return ()
         label = event_label(self.event) if self.event is not None else ""
         return tuple((label, answer.plugin, answer.hint, answer.error) for answer in self.answers)
 
@@ -271,7 +273,12 @@ class SchedulingQueue:
         self._settle()
 
     def _is_of_interest(self, event: ClusterEvent) -> bool:
-        return is_wildcard(event) or any(profile.hints.matching(event) for profile in self._env.profiles.values())
+        if is_wildcard(event):
+            return True
+        for profile in self._env.profiles.values():  # asked about every event: no generator
+            if profile.hints.matching(event):
+                return True
+        return False
 
     def _concerns(self, group: Group, event: ClusterEvent) -> bool:
         """Whether an event can move the pods of a group, or must be accounted for."""
@@ -446,7 +453,7 @@ class SchedulingQueue:
 
     def _settle(self) -> None:
         """Set timers for what there is to flush now."""
-        if self._flusher is None:
+        if self._flusher is None or (self._flusher.is_idle and not self._unschedulable and not self._backing_off):
             return
         self._flusher.backoff.want(self._backing_off.next_expiration_ns() if self._backing_off else None)
         oldest_ns = self._unschedulable.oldest_ns

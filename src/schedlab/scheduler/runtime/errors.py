@@ -39,7 +39,7 @@ def text_of(error: Exception) -> str:
 
 def as_status(value: object) -> Status | None:
     """Return what a plugin gave as its status; TypeError when it is none."""
-    return value if value is None else checked(value, Status, "a Status or None")
+    return value if value is None or isinstance(value, Status) else checked(value, Status, "a Status or None")
 
 
 def checked(value: object, kind: type[T], expected: str) -> T:
