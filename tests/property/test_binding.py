@@ -54,6 +54,7 @@ def test_spliced_binding_is_the_whole_one(
 
     if spliced is not None:
         assert spliced.json() == PODS._bound(pod, binding).json()
+        assert spliced.view == StoredObject(*spliced.identity, spliced.revision, *spliced.segments).view
 
 
 def test_plain_pods_are_spliced() -> None:

@@ -152,9 +152,12 @@ class StoredObject(msgspec.Struct, eq=False, gc=False):
         known = _views.get((self.resource, self._body))
         if known is not None:
             try:
-                return replace(known, metadata=_decode_metadata(b"%b}" % self._start()[len(_METADATA) - 1 :]))
+                metadata = _decode_metadata(b"%b}" % self._start()[len(_METADATA) - 1 :])
+                found: View = replace(known, metadata=metadata)
             except msgspec.ValidationError:
                 pass  # nulls in it are for the long way
+            else:
+                return found
         if len(_views) >= _SHARED_MAX:
             _views.clear()
         made = _decode_view(self.resource, b"{%b}%b" % (self._start(), self._body))

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import msgspec
+
 from schedlab.apimachinery.time import format_micro_time
 from schedlab.decisions.archive import Archive, Entry
 from schedlab.decisions.packing import PackedCycle, Packer, unpack
@@ -54,7 +56,8 @@ class Attempt:
         return unpack(self.packed)
 
 
-class Move(NamedTuple):
+# Nothing in it leads back to it, so the garbage collector need not look at it: every pod has some.
+class Move(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """A pod's move in the queue: a QueueMove without the pod, which is the story's."""
 
     at_ns: int

@@ -6,6 +6,7 @@ Differs: nothing.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -35,7 +36,8 @@ _BINDING: Final = GroupResource("", "pods/binding")
 _COPIED: Final = ("annotations", "labels")
 _SPEC: Final = b',"spec":{"'
 _END_OF_SPEC: Final = b'},"status":{'
-_decode_status: Final = msgspec.json.Decoder(PodStatus).decode
+#: Statuses are mostly those of many pods.
+_decode_status: Final = lru_cache(64)(msgspec.json.Decoder(PodStatus).decode)
 
 
 class Pods:
@@ -43,6 +45,8 @@ class Pods:
 
     def __init__(self, core: Core) -> None:
         self._core = core
+        self._asked = b"", ""
+        self._answer = b""
 
     def bind(self, name: str, namespace: str, binding: Object, options: WriteOptions) -> StoredObject:
         """Put a pod onto a node and return it; raises Conflict when it is bound, gated or being deleted."""
@@ -80,21 +84,34 @@ class Pods:
         end = body.rfind(_END_OF_SPEC)
         if end < 0 or not body.startswith(_SPEC) or b'"nodeName"' in body or b'"schedulingGates"' in body:
             return None
-        try:
-            status = orjson.loads(body[end + len(_END_OF_SPEC) - 1 : -1])
-        except orjson.JSONDecodeError:
+        encoded = self._settled(body[end + len(_END_OF_SPEC) - 1 : -1])
+        if not encoded:
             return None  # it was the end of something else
-        self._settle_status(status)
         copied: Object = {}
         if any(binding["metadata"].get(key) for key in _COPIED):
             decoded = orjson.loads(b"{%b}" % metadata[1:])
             _copy_metadata(decoded, binding["metadata"])
             metadata = b"," + orjson.dumps(decoded)[1:-1]
             copied = {key: decoded[key] for key in _COPIED if decoded.get(key)}
-        name, revision, encoded = binding["target"]["name"], self._core.store.next_revision, orjson.dumps(status)
+        name, revision = binding["target"]["name"], self._core.store.next_revision
         body = b'%b,"nodeName":%b%b%b}' % (body[:end], orjson.dumps(name), _END_OF_SPEC[:-1], encoded)
         view = _bound_view(current.view, name, encoded, {**copied, "resource_version": str(revision)})
         return StoredObject(*current.identity, revision, header, metadata, managed, body, view)
+
+    def _settled(self, status: bytes) -> bytes:
+        """Note in an encoded status that the pod has a node; empty when it is no status.
+
+        Pods of one template have the same one, so the last outcome is kept for its second.
+        """
+        asked = status, self._core.now()
+        if asked != self._asked:
+            try:
+                decoded = orjson.loads(status)
+            except orjson.JSONDecodeError:
+                return b""
+            self._settle_status(decoded)
+            self._asked, self._answer = asked, orjson.dumps(decoded)
+        return self._answer
 
     def _admit(self, name: str, namespace: str, binding: Object, options: WriteOptions) -> None:
         attributes = Attributes(

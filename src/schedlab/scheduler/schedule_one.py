@@ -265,7 +265,7 @@ class Attempt:
     def _note(self, search: Search, names: tuple[str, ...], diagnosis: Diagnosis, *, single: bool) -> None:
         """Take the verdicts of the nodes that were turned down into the diagnosis."""
         verdicts = search.verdicts
-        if len(search.feasible) == len(search.rows) or not verdicts.code.any():
+        if search.is_clean or len(search.feasible) == len(search.rows) or not verdicts.code.any():
             return
         failed = verdicts.code != 0
         if search.error is not None:

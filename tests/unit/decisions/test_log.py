@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schedlab.decisions.log import MOVES_MAX, DecisionLog
+from schedlab.decisions.log import MOVES_MAX, DecisionLog, Move
 from schedlab.scheduler.framework.record import QueueMove
 from tests.unit.decisions import records
 
@@ -85,8 +85,8 @@ def test_moves_in_the_queue_are_kept_from_before_the_first_attempt_on() -> None:
     story = log.story("uid-p")
     assert story is not None
     assert story.moves == [
-        (1, "active", "UnschedulablePodAdd", (), None),
-        (2, "unschedulable", "ScheduleAttemptFailure", hints, None),
+        Move(1, "active", "UnschedulablePodAdd", (), None),
+        Move(2, "unschedulable", "ScheduleAttemptFailure", hints, None),
     ]
 
 

@@ -273,12 +273,7 @@ class SchedulingQueue:
         self._settle()
 
     def _is_of_interest(self, event: ClusterEvent) -> bool:
-        if is_wildcard(event):
-            return True
-        for profile in self._env.profiles.values():  # asked about every event: no generator
-            if profile.hints.matching(event):
-                return True
-        return False
+        return is_wildcard(event) or any(profile.hints.matching(event) for profile in self._env.profiles.values())
 
     def _concerns(self, group: Group, event: ClusterEvent) -> bool:
         """Whether an event can move the pods of a group, or must be accounted for."""

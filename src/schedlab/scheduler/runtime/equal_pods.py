@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from schedlab.scheduler.framework.rows import columns
 from schedlab.scheduler.framework.status import REASONS, Code, NodeStatuses, Status
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
 
@@ -35,6 +36,8 @@ _KEPT_MAX: Final = 8
 _SEEN_MAX: Final = 64
 #: Up to so many changed rows are asked about one by one.
 _FEW_ROWS: Final = 6
+#: Up to so many in the whole table are scored at once, so that from then on only changes have to be looked at.
+_FEW_TO_FINISH: Final = 64
 _REJECTIONS: Final = (Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
 
 
@@ -220,16 +223,20 @@ class Evaluation:
         self, kept: KeptScores, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]
     ) -> None:
         stale = rows[self._scored.take(rows) != table.generation.take(rows)]
-        if not len(stale):
-            # Perhaps all rows have had their turn.
-            if self._filtered_at == table.clock and ((self._scored == table.generation) | self.rejected).all():
-                self._scored_at = table.clock
-        elif len(stale) <= _FEW_ROWS:
-            for row in stale.tolist():
-                self._score_row(kept, state, pod, table, row)
-        else:
+        if len(stale) > _FEW_ROWS:
             kept.set_rows(state, pod, table, stale)
             self._scored[stale] = table.generation[stale]
+            return
+        is_complete = self._filtered_at == table.clock
+        if is_complete:
+            # Perhaps all rows have had their turn, and what is left is little as well.
+            every = ((self._scored != table.generation) & ~self.rejected).nonzero()[0]
+            is_complete = len(every) <= _FEW_TO_FINISH
+            stale = every if is_complete else stale
+        for row in stale.tolist():
+            self._score_row(kept, state, pod, table, row)
+        if is_complete:
+            self._scored_at = table.clock
 
     def _score_row(self, kept: KeptScores, state: CycleState, pod: PodInfo, table: NodeTable, row: int) -> None:
         kept.set_row(state, pod, table, row, same_node=table.node_generation[row] <= self._scored[row])
@@ -248,9 +255,10 @@ class KeptScores:
         self.plugins = tuple(plugins)
         self.places = {plugin.name: place for place, plugin in enumerate(self.plugins)}
         self._factors = [weights[plugin.name] for plugin in self.plugins]
-        self.raw = np.zeros((len(self.plugins), size), np.int64)
-        self.final = np.zeros((len(self.plugins), size), np.int64)
-        self.total = np.zeros(size, np.int64)
+        # In one piece, so that all that a cycle needs of it is one copy.
+        count = len(self.plugins)
+        self._all = np.zeros((2 * count + 1, size), np.int64)
+        self.raw, self.final, self.total = self._all[:count], self._all[count:-1], self._all[-1]
         #: Places of plugins that normalise, and what they make of 0.
         self._normal = [place for place, plugin in enumerate(self.plugins) if hasattr(plugin, "normalize_score")]
         self._zeros = [getattr(plugin, "normalized_zeros", 0) for plugin in self.plugins]
@@ -264,6 +272,11 @@ class KeptScores:
         #: Whether final and total hold for every row that is up to date.
         self.is_even = self._known
         self._pod_scores = _of_pods(self.plugins, "score_looks_at")
+
+    def take(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return raw, final and total of rows: int64[F], as copies."""
+        taken, count = columns(self._all, rows, self._all.shape[1]), len(self.plugins)
+        return taken[:count], taken[count:-1], taken[-1]
 
     def set_row(self, state: CycleState, pod: PodInfo, table: NodeTable, row: int, *, same_node: bool) -> None:
         """Ask about one row."""

@@ -154,6 +154,8 @@ class Search:
     verdicts: Verdicts
     feasible: NDArray[np.int64]
     error: Status | None = None
+    #: Whether it is known that nobody objects to any of the nodes visited.
+    is_clean: bool = False
 
 
 class FilterRun:
@@ -191,7 +193,8 @@ class FilterRun:
         nominated = self._nominated_rows()
         size = min(total, wanted + 1)
         if not nominated and self._all_pass(start, size, total):
-            return Search(ring(start, size, total), _all_passed(size), ring(start, min(wanted, size), total))
+            feasible = ring(start, min(wanted, size), total)
+            return Search(ring(start, size, total), _all_passed(size), feasible, is_clean=True)
 
         def evaluate(position: int, size: int) -> tuple[NDArray[np.int64], Verdicts]:
             first = (start + position) % total

@@ -143,7 +143,7 @@ class Framework:
         self.filter_plugins: Sequence[Any] = points["filter"]
         self.post_filter_plugins = points["post_filter"]
         self.pre_score_plugins = points["pre_score"]
-        self.score_plugins = points["score"]
+        self.score_plugins: Sequence[Any] = points["score"]
         self.reserve_plugins = points["reserve"]
         self.permit_plugins = points["permit"]
         self.pre_bind_plugins = points["pre_bind"]

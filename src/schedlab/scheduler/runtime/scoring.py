@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from schedlab.scheduler.framework.rows import columns
 from schedlab.scheduler.framework.status import Code, Status, is_success
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
 from schedlab.scheduler.runtime.equal_pods import KnownActive
@@ -108,8 +107,7 @@ def run_score(
         found = kept.refresh_scores(active, weights, state, pod, table, rows)
         if found is not None:
             if found.is_even and names == tuple(found.places):
-                raw, final, total = (columns(each, rows, len(table)) for each in (found.raw, found.final, found.total))
-                return Scores(names, factors, raw, final, total, found.offsets)
+                return Scores(names, factors, *found.take(rows), found.offsets)
             known = found.places
     raw = np.zeros((len(active), len(rows)), np.int64)
     for index, plugin in enumerate(active):

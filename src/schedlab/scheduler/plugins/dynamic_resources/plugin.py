@@ -115,6 +115,9 @@ class DynamicResources:
         # A pod that asks for no devices fits everywhere, and all nodes are the same to it.
         return not pod.pod.spec.resource_claims and _NATIVE.issuperset(pod.requests)
 
+    #: To the points before filtering and scoring such a pod is nothing but its facts, either.
+    is_pod_local = is_row_local
+
     # --- Filtering ---
 
     def pre_filter(

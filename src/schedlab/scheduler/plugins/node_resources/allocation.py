@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -39,8 +39,7 @@ def is_plain(pod: Pod) -> bool:
     return pod.spec.resources is None and not status.container_statuses and not status.init_container_statuses
 
 
-@dataclass(frozen=True, slots=True)
-class Amounts:
+class Amounts(NamedTuple):
     """Of K resources on one node: what is taken without and with the pod, and what there is; 0 leaves one out."""
 
     allocated: list[int]
@@ -86,14 +85,16 @@ class ScoredResources:
 
     def on_node(self, node: NodeInfo, requests: Sequence[int]) -> Amounts:
         """Return the amounts on one node; extended resources the pod does not ask for are left out."""
-        amounts = Amounts([], [], [])
+        taken: list[int] = []
+        requested: list[int] = []
+        allocatable: list[int] = []
         for name, is_scalar, wanted in zip(self.names, self._scalar, requests, strict=True):
             there = 0 if is_scalar and not wanted else amount_of(node.allocatable, name)
             allocated = self._allocated(node, name) if there else 0
-            amounts.allocatable.append(there)
-            amounts.allocated.append(allocated)
-            amounts.requested.append(allocated + wanted if there else 0)
-        return amounts
+            allocatable.append(there)
+            taken.append(allocated)
+            requested.append(allocated + wanted if there else 0)
+        return Amounts(taken, requested, allocatable)
 
     def on_nodes(self, table: NodeTable, rows: NDArray[np.int64], requests: Sequence[int]) -> NodeAmounts:
         """Return the amounts on rows: int64[F]; where nothing is allocatable the other amounts mean nothing."""

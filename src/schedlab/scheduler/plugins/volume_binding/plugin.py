@@ -75,6 +75,9 @@ class VolumeBinding:
         scale = MAX_NODE_SCORE // _CUSTOM_SCORE_MAX
         self._shape = [ShapePoint(point.utilization, point.score * scale) for point in args.shape or ()]
 
+    def is_pod_local(self, pod: PodInfo) -> bool:
+        return not pod.claim_keys
+
     # --- Finding ---
 
     def pre_filter(
