@@ -21,6 +21,7 @@ PAGES: Final = {
     "object": ("#/object/pods/shop/recommender-0", "FailedScheduling", "recommender-0"),
     "create": ("#/create", "generateName", "만들기"),
     "scheduler": ("#/scheduler", "schedulerName", "스케줄러"),
+    "learn": ("#/learn", "Taints and tolerations", "배우기"),
     "snapshot": ("#/snapshot", "Save as YAML", "스냅샷"),
 }
 

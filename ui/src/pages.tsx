@@ -32,5 +32,6 @@ export const PAGES: Record<string, Page> = {
   "what-if": { title: (texts) => texts.pages.whatIf, hasPast: true, load: () => import("./pages/what-if") },
   create: { title: (texts) => texts.pages.create, load: () => import("./pages/create") },
   scheduler: { title: (texts) => texts.pages.scheduler, load: () => import("./pages/scheduler") },
+  learn: { title: (texts) => texts.pages.learn, load: () => import("./pages/learn") },
   snapshot: { title: (texts) => texts.pages.snapshot, load: () => import("./pages/snapshot") },
 };

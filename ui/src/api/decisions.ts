@@ -107,7 +107,8 @@ export interface Explanation {
 export interface Asked {
   attempt?: string;
   uid?: string;
-  node?: string;
+  /** One node, or several. */
+  node?: string | string[];
   vs?: string;
 }
 
@@ -122,8 +123,11 @@ export function documentOf(namespace: string, name: string, asked: Asked): strin
 }
 
 function explanationPath(namespace: string, name: string, asked: Asked): string {
-  const query = new URLSearchParams(Object.entries(asked).filter(([, value]) => value));
-  query.set("allPlugins", `${Boolean(asked.node)}`);
+  const { node = [], ...rest } = asked;
+  const query = new URLSearchParams(Object.entries(rest).filter(([, value]) => value));
+  const nodes = [node].flat().filter(Boolean);
+  for (const one of nodes) query.append("node", one);
+  query.set("allPlugins", `${nodes.length > 0}`);
   return `/api/v1/decisions/${podPath(namespace, name)}?${query}`;
 }
 

@@ -54,6 +54,7 @@ export const en = {
     objects: "Objects",
     create: "Create",
     scheduler: "Scheduler",
+    learn: "Learn",
     snapshot: "Snapshots",
   },
   objects: {
@@ -320,5 +321,89 @@ export const en = {
     largest: (cpu: string, memory: string) => `The largest pod that still fits: ${cpu} CPU with ${memory}.`,
     typical: (cpu: string, memory: string, fit: number) =>
       `Of the typical pod (${cpu} CPU, ${memory}) ${fit} more fit.`,
+  },
+  learn: {
+    about:
+      "How pods find their nodes, in short lessons. In each step you say first what the scheduler will do; then it does it, in this cluster, and shows its reasons.",
+    keepsToItself:
+      "A lesson works in a namespace of its own, on nodes of its own: their taint keeps other pods away, and its pods select only them. What it made goes when you go on, finish or remove it.",
+    all: "All lessons",
+    noLesson: "There is no such lesson",
+    steps: (count: number) => (count === 1 ? "1 step" : `${count} steps`),
+    stepsOf: (title: string) => `Steps: ${title}`,
+    progress: (answered: number, steps: number, right: number) =>
+      `${answered} of ${steps} steps answered, ${right} predicted right`,
+    start: "Start",
+    goOn: "Continue",
+    lookAgain: "Look again",
+    forget: "Forget my answers",
+    runs: "Made by lessons in this cluster",
+    mine: "begun in this browser",
+    ofOthers: "begun elsewhere",
+    remove: "Remove",
+    removed: (name: string) =>
+      `The namespace ${name} is removed, with its pods, its nodes and all else that the lesson made.`,
+    sureOfOthers: (name: string) => `Remove ${name}? Somebody else may be at this lesson.`,
+    make: "Create the objects",
+    willMake: (objects: string) => `This step creates in the cluster, in a namespace of its own: ${objects}.`,
+    answeredBefore: (isRight: boolean) =>
+      `You have done this step; your prediction was ${isRight ? "right" : "not right"}. Its objects are removed. Create them again to see the decision, or to predict anew.`,
+    gone: (name: string) =>
+      `What this step made (namespace ${name}) is no longer in the cluster: the simulator was started anew or reset, or somebody deleted it. Create it again to go on; your answers are kept.`,
+    building: "Creating the objects, and waiting until they are ready…",
+    deciding: "The scheduler decides…",
+    board: "Nodes of this step",
+    allocatable: "Allocatable",
+    labels: "Labels",
+    taints: "Taints",
+    pods: "Pods",
+    waiting: "Pending:",
+    waits: "stays Pending",
+    toBeMade: "To be created once you have predicted",
+    isThere: "The pod in question",
+    predict: "Your prediction",
+    pending: "no node: the pod stays Pending",
+    nobody: "nobody",
+    none: "none of them",
+    nobodyHint: "Choose none if you think that nobody has to go.",
+    up: (name: string) => `Move ${name} up`,
+    down: (name: string) => `Move ${name} down`,
+    reveal: "Predict, and see",
+    right: "Right",
+    wrong: "Not what you said",
+    youSaid: "You said:",
+    itDid: "It was:",
+    trials: "Each change, made on a copy of the cluster; the first that helps is then made in the cluster",
+    fix: "Change",
+    verdicts: "What each node of the step was told",
+    why: "Why",
+    formulas: "How the points come about",
+    othersCounted: "The message counts all nodes of the cluster; the pod's selector keeps it on those of this step.",
+    unusual:
+      "With the default configuration, and with nothing else in the way, it comes out otherwise. Look whether the configuration on the page Scheduler was changed.",
+    strangers: (pods: string) =>
+      `These pods are not of the lesson, but tolerate every taint and have a say in the numbers: ${pods}.`,
+    podPage: (pod: string) => `Everything about the decision of ${pod}`,
+    next: "Next step",
+    finish: "Finish",
+    again: "Once more",
+    stop: "Remove and leave",
+    errors: {
+      forbidden:
+        "Lessons create namespaces, nodes, priority classes and role bindings. Log in with the link of `schedlab ui`, which has the rights of the administrator.",
+      exists: "Somebody made an object of this name. Try again: the next attempt takes names of its own.",
+      notReady: (name: string): [string, string] => [
+        `Node ${name} has not become ready in 30 seconds.`,
+        "Look at its conditions on the page of the node; a simulator that runs without simulated nodes does not make any ready.",
+      ],
+      notAvailable: (name: string): [string, string] => [
+        `Deployment ${name} has not become available in 30 seconds.`,
+        "Look at its pods and their events on the page Objects, then try again.",
+      ],
+      notDecided: (name: string, scheduler: string): [string, string] => [
+        `No scheduler has taken up pod ${name}.`,
+        `It asks for ${scheduler}: see on the page Scheduler whether there is a profile of that name; \`schedlab up --no-scheduler\` runs without one.`,
+      ],
+    },
   },
 };
