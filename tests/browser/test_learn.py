@@ -92,6 +92,7 @@ def test_how_does_the_scheduler_decide(page: Page, simulator: Simulator, lesson:
         expect(page.get_by_text("it comes out otherwise")).to_have_count(0)
         expect(page.get_by_text("not of the lesson")).to_have_count(0)
         assert violations(page) == []
+        page.locator("#board").evaluate("heading => heading.scrollIntoView()")
         keep(page, f"learn-{lesson}-{number}")
         if number < len(LESSONS[lesson]["steps"]):
             page.get_by_role("button", name="Next step").click()
@@ -113,7 +114,7 @@ def test_what_if_i_am_wrong(page: Page) -> None:
     run = begin(page)
     predict(page, question, "large-x7k2p", run)
 
-    expect(page.get_by_role("heading", name="Not what you said")).to_be_visible()
+    expect(page.get_by_role("heading", name="Not what you said")).to_be_focused()
     expect(page.get_by_text(f"It was: small-{run}")).to_be_visible()
     expect(page.get_by_text("needs cpu 2, free 1 (allocatable 4, requested 3)")).to_be_visible()
     page.get_by_role("link", name="Everything about the decision of web").click()
@@ -248,7 +249,7 @@ def test_what_if_the_server_refuses(page: Page, path: str, status: int, reason: 
         route.fulfill(status=status if is_new else 200, json=refusal if is_new else taken)
 
     opened(page, "learn/cycle/1").get_by_role("button", name="Create the objects").wait_for()
-    pattern = re.compile(rf"/k8s/api/v1/{path}(/[a-z0-9-]+)?\?fieldManager.*|/k8s/api/v1/{path}/[a-z-]+$")
+    pattern = re.compile(rf"/k8s/api/v1/{path}(/[a-z0-9-]+)?(\?fieldManager.*)?$")
     page.route(pattern, answer)
     page.get_by_role("button", name="Create the objects").click()
     expect(page.get_by_text(f"{path}: refused")).to_be_visible()

@@ -1,5 +1,7 @@
 /** What the scheduler did, beside what was predicted; everything is read from the record of its decision. */
 
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import type { Explanation, NodeVerdict, Score } from "../api/decisions";
 import { PreemptionOf } from "../pod/preemption";
 import { link } from "../shell/router";
@@ -14,9 +16,15 @@ interface RevealProps {
   run: Run;
   step: Step;
   outcome: Outcome;
+  /** Whether it takes the place of the question that was just answered, and with it the focus. */
+  isNew: boolean;
 }
 
-export function Reveal({ run, step, outcome }: RevealProps) {
+export function Reveal({ run, step, outcome, isNew }: RevealProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (isNew) heading.current?.focus();
+  }, []);
   const t = texts.value.learn;
   const { asks, pod, answer, explanation } = step.question;
   const said = run.said ?? [];
@@ -25,7 +33,7 @@ export function Reveal({ run, step, outcome }: RevealProps) {
   return (
     <section class="reveal" aria-labelledby="reveal">
       <div role="status">
-        <h2 id="reveal" class={isRight ? "good" : "bad"}>
+        <h2 id="reveal" ref={heading} tabIndex={-1} class={isRight ? "good" : "bad"}>
           {isRight ? t.right : t.wrong}
         </h2>
         <p>
@@ -65,35 +73,45 @@ function countsOthers(told: Explanation, step: Step): boolean {
   return Number(/^\d+\/(\d+) nodes/.exec(told.message)?.[1] ?? own) > own;
 }
 
+/** A table that scrolls by itself, also with the keyboard, where it is wider than the page. */
+function Wide({ caption, children }: { caption: string; children: ComponentChildren }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it takes keys
+    <section class="scroll" tabIndex={0} aria-label={caption}>
+      <table>
+        <caption>{caption}</caption>
+        {children}
+      </table>
+    </section>
+  );
+}
+
 function Verdicts({ told }: { told: Explanation }) {
   const t = texts.value.pod;
   return (
-    <div class="scroll">
-      <table>
-        <caption>{texts.value.learn.verdicts}</caption>
-        <thead>
-          <tr>
-            {[t.node, t.verdict, t.plugin, texts.value.learn.why].map((head) => (
-              <th key={head} scope="col">
-                {head}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {told.nodes.map((one) => (
-            <tr key={one.node}>
-              <th scope="row">{one.node}</th>
-              <td class={one.node === told.selected ? "chosen" : one.verdict === "passed" ? "good" : "bad"}>
-                {one.node === told.selected ? t.chosen : t.results(one.verdict)}
-              </td>
-              <td>{one.failedPlugin ?? ""}</td>
-              <td>{whyOf(one)}</td>
-            </tr>
+    <Wide caption={texts.value.learn.verdicts}>
+      <thead>
+        <tr>
+          {[t.node, t.verdict, t.plugin, texts.value.learn.why].map((head) => (
+            <th key={head} scope="col">
+              {head}
+            </th>
           ))}
-        </tbody>
-      </table>
-    </div>
+        </tr>
+      </thead>
+      <tbody>
+        {told.nodes.map((one) => (
+          <tr key={one.node}>
+            <th scope="row">{one.node}</th>
+            <td class={one.node === told.selected ? "chosen" : one.verdict === "passed" ? "good" : "bad"}>
+              {one.node === told.selected ? t.chosen : t.results(one.verdict)}
+            </td>
+            <td>{one.failedPlugin ?? ""}</td>
+            <td>{whyOf(one)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </Wide>
   );
 }
 
@@ -110,39 +128,36 @@ function Scores({ told }: { told: Explanation }) {
   const plugins = Object.entries(scored[0]?.scores ?? {});
   return (
     <>
-      <div class="scroll">
-        <table>
-          <caption>{t.weighted}</caption>
-          <thead>
-            <tr>
-              <th scope="col">{t.plugin}</th>
-              {scored.map((one) => (
-                <th key={one.node} scope="col">
-                  {one.node}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {plugins.map(([plugin, { weight }]) => (
-              <tr key={plugin}>
-                <th scope="row">{`${plugin} ×${weight}`}</th>
-                {scored.map((one) => (
-                  <td key={one.node}>{one.scores?.[plugin]?.final}</td>
-                ))}
-              </tr>
+      <Wide caption={t.weighted}>
+        <thead>
+          <tr>
+            <th scope="col">{t.plugin}</th>
+            {scored.map((one) => (
+              <th key={one.node} scope="col">
+                {one.node}
+              </th>
             ))}
-            <tr>
-              <th scope="row">{t.total}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {plugins.map(([plugin, { weight }]) => (
+            <tr key={plugin}>
+              <th scope="row">{`${plugin} ×${weight}`}</th>
               {scored.map((one) => (
-                <td key={one.node} class={one.node === told.selected ? "chosen" : ""}>
-                  {one.total}
-                </td>
+                <td key={one.node}>{one.scores?.[plugin]?.final}</td>
               ))}
             </tr>
-          </tbody>
-        </table>
-      </div>
+          ))}
+          <tr>
+            <th scope="row">{t.total}</th>
+            {scored.map((one) => (
+              <td key={one.node} class={one.node === told.selected ? "chosen" : ""}>
+                {one.total}
+              </td>
+            ))}
+          </tr>
+        </tbody>
+      </Wide>
       <details>
         <summary>{texts.value.learn.formulas}</summary>
         {plugins.map(([plugin]) => (
@@ -179,30 +194,27 @@ function formulaOf({ raw, weight, final, formula = "", normalization = "" }: Sco
 function Trials({ step, trials }: { step: Step; trials: Trial[] }) {
   const t = texts.value.learn;
   return (
-    <div class="scroll">
-      <table>
-        <caption>{t.trials}</caption>
-        <thead>
-          <tr>
-            {[t.fix, texts.value.pod.node, t.why].map((head) => (
-              <th key={head} scope="col">
-                {head}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {trials.map(({ fix, node, why }) => (
-            <tr key={fix}>
-              <th scope="row">
-                <Line text={wordsOf(step, fix)} />
-              </th>
-              <td class={node ? "good" : "bad"}>{node || t.waits}</td>
-              <td>{why}</td>
-            </tr>
+    <Wide caption={t.trials}>
+      <thead>
+        <tr>
+          {[t.fix, texts.value.pod.node, t.why].map((head) => (
+            <th key={head} scope="col">
+              {head}
+            </th>
           ))}
-        </tbody>
-      </table>
-    </div>
+        </tr>
+      </thead>
+      <tbody>
+        {trials.map(({ fix, node, why }) => (
+          <tr key={fix}>
+            <th scope="row">
+              <Line text={wordsOf(step, fix)} />
+            </th>
+            <td class={node ? "good" : "bad"}>{node || t.waits}</td>
+            <td>{why}</td>
+          </tr>
+        ))}
+      </tbody>
+    </Wide>
   );
 }

@@ -1,6 +1,6 @@
 /** Lessons: each step is predicted first, then done by the live cluster, and explained by its decision. */
 
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { dump } from "../api/manifests";
 import "../learn/learn.css";
 import { Board } from "../learn/board";
@@ -173,6 +173,8 @@ function Live({ now, step, before }: { now: Doing; step: Step; before: Answered 
   const t = texts.value.learn;
   const { phase, run, outcome, error } = now;
   const make = () => void begin(now.lesson, now.step);
+  const wasAsked = useRef(false);
+  if (phase === "ready") wasAsked.current = true;
   return (
     <>
       {phase === "absent" && (
@@ -200,7 +202,9 @@ function Live({ now, step, before }: { now: Doing; step: Step; before: Answered 
         {run && phase !== "gone" && <Manifests step={step} isOpen={phase === "building" || phase === "ready"} />}
         {phase === "ready" && <Ask step={step} onSaid={(said) => void predict(said)} />}
       </div>
-      {phase === "decided" && run && outcome && <Reveal run={run} step={step} outcome={outcome} />}
+      {phase === "decided" && run && outcome && (
+        <Reveal run={run} step={step} outcome={outcome} isNew={wasAsked.current} />
+      )}
     </>
   );
 }

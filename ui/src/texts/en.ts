@@ -375,7 +375,7 @@ export const en = {
     itDid: "It was:",
     trials: "Each change, made on a copy of the cluster; the first that helps is then made in the cluster",
     fix: "Change",
-    verdicts: "What each node of the step was told",
+    verdicts: "The verdict on each node of this step",
     why: "Why",
     formulas: "How the points come about",
     othersCounted: "The message counts all nodes of the cluster; the pod's selector keeps it on those of this step.",
