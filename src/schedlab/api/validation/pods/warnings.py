@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from schedlab.api.validation.node_labels import node_label_warning
 from schedlab.api.validation.pods.annotations import APP_ARMOR, SECCOMP, SECCOMP_OF_CONTAINER
 from schedlab.api.validation.pods.known_specs import KnownSpecs
 from schedlab.api.validation.pods.overlaps import overlap_warnings
@@ -18,16 +19,6 @@ from schedlab.apimachinery.field import Path
 from schedlab.apimachinery.gojson import quote
 from schedlab.apimachinery.quantity import parse_cached
 
-OLD_LABELS: Final[Mapping[str, str]] = {
-    "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
-    "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
-    "failure-domain.beta.kubernetes.io/region": 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
-    "failure-domain.beta.kubernetes.io/zone": 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
-    "beta.kubernetes.io/instance-type": 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
-    "app.kubernetes.io/created-by": "deprecated since v1.9",
-    "scheduler.alpha.kubernetes.io/preferAvoidPods": "deprecated since v1.22; use Taints and Tolerations instead",
-    "node-role.kubernetes.io/master": 'use "node-role.kubernetes.io/control-plane" instead',
-}
 _OLD_ANNOTATIONS: Final[Mapping[str, str]] = {
     "scheduler.alpha.kubernetes.io/critical-pod": (
         'non-functional in v1.16+; use the "priorityClassName" field instead'
@@ -112,7 +103,9 @@ class _Place:
 def _node_label_warnings(spec: Spec, path: Path) -> list[str]:
     selector = path.child("nodeSelector")
     warnings = [
-        f"{selector.key(key)}: {OLD_LABELS[key]}" for key in spec.get("nodeSelector") or () if key in OLD_LABELS
+        f"{selector.key(key)}: {warning}"
+        for key in spec.get("nodeSelector") or ()
+        if (warning := node_label_warning(key))
     ]
     node = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     own = path.child("affinity", "nodeAffinity")
@@ -124,8 +117,8 @@ def _node_label_warnings(spec: Spec, path: Path) -> list[str]:
     for i, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
         own = path.child("topologySpreadConstraints").index(i)
         key = constraint.get("topologyKey", "")
-        if key in OLD_LABELS:
-            warnings.append(f"{own.child('topologyKey')}: {key} is {OLD_LABELS[key]}")
+        if warning := node_label_warning(key):
+            warnings.append(f"{own.child('topologyKey')}: {key} is {warning}")
         if constraint.get("labelSelector") is None:
             warnings.append(f"{own.child('labelSelector')}: {_NO_SELECTOR}")
     return warnings
@@ -136,8 +129,8 @@ def term_warnings(term: Mapping[str, Any], path: Path, *, values: bool = False) 
     warnings: list[str] = []
     for i, expression in enumerate(term.get("matchExpressions") or ()):
         own, key = path.child("matchExpressions").index(i), expression.get("key", "")
-        if key in OLD_LABELS:
-            warnings.append(f"{own.child('key')}: {key} is {OLD_LABELS[key]}")
+        if warning := node_label_warning(key):
+            warnings.append(f"{own.child('key')}: {key} is {warning}")
         for j, value in enumerate(expression.get("values") or () if values else ()):
             found = names.check_label_value(value)
             warnings += [f"{own.child('values').index(j)}: {value} is invalid, {text}" for text in found]
