@@ -1,7 +1,8 @@
 """Alibaba's GPU trace of 2023 (openb): node lists and pod lists, with parts of GPUs and models of cards.
 
 A node of 8 GPUs has 8,000 `alibabacloud.com/gpu-milli`; a pod asks for num_gpu times gpu_milli of them, and by node
-affinity for the models of gpu_spec. A pod runs from when it was scheduled to when it was deleted.
+affinity for the models of gpu_spec. A pod runs from when it was scheduled to when it was deleted. The lists with more pods of
+several GPUs (multigpu) have no times, models and classes: their pods come one after the other at the start and stay.
 
 Mirrors: cluster-trace-gpu-v2023 of github.com/alibaba/clusterdata
 Differs: thousandths are counted per node: kube-scheduler does not know on which card they are.
@@ -17,18 +18,8 @@ from schedlab.traces.model import GPU_COUNT, GPU_MILLI, GPU_MODEL, Manifest, Tim
 from schedlab.traces.rows import Row, read_rows
 
 _NODE: Final = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
-_POD: Final = (
-    "name",
-    "cpu_milli",
-    "memory_mib",
-    "num_gpu",
-    "gpu_milli",
-    "gpu_spec",
-    "qos",
-    "creation_time",
-    "deletion_time",
-    "scheduled_time",
-)
+_POD: Final = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+_CREATED: Final = "creation_time"
 
 
 def read_alibaba(nodes: Path, pods: Path) -> Trace:
@@ -54,7 +45,7 @@ def _pod(row: Row) -> TimedPod:
     qos = row.text("qos")
     spec = _with_models(models.split("|")) if gpus and models else {}
     manifest = pod(row.text("name"), requests, {"qos": qos} if qos else {}, annotations, **spec)
-    created_s = row.number("creation_time")
+    created_s = row.number(_CREATED) if _CREATED in row.values else 0.0
     began_s = row.number("scheduled_time", created_s)
     run_time_s = row.number("deletion_time") - began_s if row.text("deletion_time") else None
     return TimedPod(created_s, run_time_s, manifest)

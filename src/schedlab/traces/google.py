@@ -37,6 +37,8 @@ _TASK: Final = (
 )
 _ADD: Final = 0
 _SUBMIT, _SCHEDULE = 0, 1
+#: The time of what happened after the end of the trace, which began at 0.
+_AFTER_US: Final = 2**63 - 1
 #: Evicted, failed, finished, killed, lost.
 _ENDS: Final = (2, 3, 4, 5, 6)
 _MICROSECONDS: Final = 1_000_000
@@ -78,6 +80,8 @@ def _amounts(row: Row, cpu_column: str, memory_column: str, cpu: float, memory_g
 def _take(found: dict[tuple[str, str], _Task], row: Row) -> None:
     """Take note of an event; events of tasks that were there before the trace began submit them."""
     kind, time_us = int(row.number("event type")), row.number("time")
+    if time_us >= _AFTER_US:
+        return
     task = found.setdefault((row.text("job ID"), row.text("task index")), _Task(row))
     if kind == _SCHEDULE:
         task.began_us, task.run_us = time_us, None

@@ -31,7 +31,7 @@ from schedlab.scenario.file import document_of
 from schedlab.scenario.mistakes import MistakesError
 from schedlab.scenario.shape import mistakes_of
 from schedlab.traces.model import Manifest, TimedPod, Trace, in_order, node, pod
-from schedlab.traces.rows import Row, read_rows
+from schedlab.traces.rows import Row, finite, read_rows
 
 _COLUMN: Final = re.compile(r"\{([^{}]+)\}")
 
@@ -133,7 +133,7 @@ def _seconds(text: str | None, plan: TraceMapping, row: Row) -> float | None:
     filled = "" if text is None else _filled(text, row)
     if not filled and text is not plan.pods.at:
         return None
-    try:
-        return float(filled) * plan.time_unit
-    except ValueError:
-        raise SchedlabError(f"{text} is {filled!r}, not a number", location=row.place, hint="see timeUnit") from None
+    found = finite(filled)
+    if found is None:
+        raise SchedlabError(f"{text} is {filled!r}, not a number", location=row.place, hint="see timeUnit")
+    return found * plan.time_unit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,20 +21,29 @@ class Row:
     place: str
 
     def text(self, column: str) -> str:
-        """Return what stands in a column, "" for nothing."""
-        return self.values[column].strip()
+        """Return what stands in a column, "" for nothing, and where the file has no such column."""
+        return self.values.get(column, "").strip()
 
     def number(self, column: str, otherwise: float | None = None) -> float:
         """Return a number; raises SchedlabError when there is none and nothing else is to be taken."""
         text = self.text(column)
         if not text and otherwise is not None:
             return otherwise
-        try:
-            return float(text)
-        except ValueError:
+        found = finite(text)
+        if found is None:
             raise SchedlabError(
                 f"{column} is {text!r}, not a number", location=self.place, hint="correct the line, or take it out"
-            ) from None
+            )
+        return found
+
+
+def finite(text: str) -> float | None:
+    """Return a number; None for what is none, or has no end."""
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
 
 
 def read_rows(file: Path, columns: Sequence[str], *, has_header: bool = True) -> Iterator[Row]:

@@ -13,6 +13,11 @@ openb-pod-0001,88000,327680,8,1000,V100M16|V100M32,LS,Succeeded,1000,1300,1000
 openb-pod-0003,16000,32768,0,0,,Burstable,Pending,1060,1100,
 openb-pod-0004,1000,1024,1,500,T4,BE,Running,1090,,1090
 """
+ALIBABA_PODS_WITHOUT_TIMES = """\
+name,cpu_milli,memory_mib,num_gpu,gpu_milli
+openb-pod-0002,4000,15258,1,220
+openb-pod-0001,88000,327680,8,1000
+"""
 #: time (microseconds), machine ID, event type, platform ID, CPUs, Memory
 GOOGLE_MACHINES = """\
 0,5,0,HofLGzk1Or/8Ildj2+Lqv0UGGvY82NLoni8+J/Yy0RU=,0.5,0.2493
@@ -29,6 +34,8 @@ GOOGLE_TASKS = """\
 610000000,,70,1,,0,user=,3,9,0.125,0.0625,0.001,1
 620000000,,70,1,6,1,user=,3,9,0.125,0.0625,0.001,1
 650000000,,70,1,6,4,user=,3,9,0.125,0.0625,0.001,1
+9223372036854775807,,70,0,5,4,user=,3,9,0.125,0.0625,0.001,1
+9223372036854775807,,72,0,,0,user=,3,9,0.125,0.0625,0.001,1
 660000000,,71,0,,0,user=,0,0,,,,0
 661000000,,71,0,5,1,user=,0,0,,,,0
 671500000,,71,0,5,5,user=,0,0,,,,0

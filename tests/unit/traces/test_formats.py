@@ -68,6 +68,14 @@ class TestAlibaba:
         assert "affinity" not in pods["openb-pod-0002"].manifest["spec"]
 
 
+    def test_a_list_without_times_comes_at_once_and_stays(self, tmp_path: Path) -> None:
+        nodes = file(tmp_path, "nodes.csv", samples.ALIBABA_NODES)
+        trace = read_alibaba(nodes, file(tmp_path, "pods.csv", samples.ALIBABA_PODS_WITHOUT_TIMES))
+
+        assert times(trace.pods) == [("openb-pod-0002", 0, None), ("openb-pod-0001", 0, None)]
+        assert requests(trace.pods[1])["alibabacloud.com/gpu-milli"] == "8000"
+
+
 class TestGoogle:
     def test_events_become_pods(self, tmp_path: Path) -> None:
         machines = file(tmp_path, "machines.csv", samples.GOOGLE_MACHINES)
@@ -82,7 +90,7 @@ class TestGoogle:
             "machine-6",
         ]
         assert trace.objects[2]["status"]["allocatable"] == {"cpu": "16000m", "memory": "16338Mi", "pods": "250"}
-        # The first runs for ever; the second was evicted and ran again, for 30 s.
+        # The first ends after the trace, and so runs for ever; the second was evicted and ran again, for 30 s.
         assert times(trace.pods) == [("task-70-0", 0, None), ("task-70-1", 0, 30), ("task-71-0", 60, 10.5)]
         first, _, last = trace.pods
         assert requests(first) == {"cpu": "4000m", "memory": "4096Mi"}
@@ -132,6 +140,7 @@ class TestMapped:
             ("timeUnit: 60", "timeUnits: 60", "m.yaml:3: timeUnits: there is no such field"),
             ("name: job-{id}", "name: job-{number}", "jobs.csv:1: has no column number"),
             ('at: "{submitted}"', 'at: "{team}"', "jobs.csv:2: {team} is 'web', not a number"),
+            ('at: "{submitted}"', "at: inf", "jobs.csv:2: inf is 'inf', not a number"),
             ("kind: TraceMapping", "kind: Mapping", "'Mapping' is not possible"),
         ],
     )
@@ -148,6 +157,8 @@ class TestMapped:
     [
         ("gpu_milli,", "", "pods.csv:1: has no column gpu_milli"),
         ("4000,15258", "many,15258", "pods.csv:2: cpu_milli is 'many', not a number"),
+        ("4000,15258", "nan,15258", "pods.csv:2: cpu_milli is 'nan', not a number"),
+        ("Running,1030", "Running,", "pods.csv:2: creation_time is '', not a number"),
         (",BE,Running,1030", ",BE,1030", "pods.csv:2: has 10 fields"),
     ],
 )
