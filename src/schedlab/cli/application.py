@@ -45,6 +45,7 @@ _VERBS: Final = (
     ("pending", "schedlab.cli.pending:pending", "List the pods that wait by their reasons, with the cheapest fix."),
     ("fit", "schedlab.cli.fit:fit", "Tell how many of a pod fit, and what stops the next one."),
     ("plan", "schedlab.cli.plan:plan", "Plan nodes for a workload, and the emptying of nodes."),
+    ("bound", "schedlab.cli.bound:bound", "Tell how far the placement is from what any scheduler could do."),
     ("why-not-full", "schedlab.cli.why_not_full:why_not_full", "Tell what keeps free capacity from being used."),
     ("decisions", "schedlab.cli.decisions:decisions", "List, filter and export what was decided."),
     ("env", "schedlab.cli.env:env", "Print the shell line that points kubectl at the simulator."),

@@ -17,6 +17,8 @@ from schedlab.laboratory.frames import Frame
 from schedlab.whatif.capacity import Free, NotFull
 from schedlab.whatif.fit import Fit, GroupFit
 from schedlab.whatif.help import Help
+from schedlab.whatif.optimum.bound import Bound
+from schedlab.whatif.optimum.problem import Goal
 from schedlab.whatif.pending import Group, Pending
 from schedlab.whatif.plan import Plan
 from schedlab.whatif.search.edits import Suggestion
@@ -24,6 +26,7 @@ from schedlab.whatif.what_if import Move, WhatIf
 
 __all__ = [
     "TABLES",
+    "Bound",
     "Cluster",
     "Configuration",
     "Duration",
@@ -31,6 +34,7 @@ __all__ = [
     "Fit",
     "Frame",
     "Free",
+    "Goal",
     "Group",
     "GroupFit",
     "Help",

@@ -34,6 +34,8 @@ from schedlab.whatif.fit import LIMIT_MAX, Fit, fit
 from schedlab.whatif.foreign import explain_foreign
 from schedlab.whatif.forks import fork
 from schedlab.whatif.help import Help, what_would_help
+from schedlab.whatif.optimum.bound import TIME_LIMIT_S, Bound, bound
+from schedlab.whatif.optimum.problem import Goal
 from schedlab.whatif.pending import FIXES_MAX, Pending, pending
 from schedlab.whatif.plan import Plan, plan_drain, plan_nodes
 from schedlab.whatif.what_if import DEFAULT_S, WhatIf, what_if
@@ -307,6 +309,14 @@ class Cluster:
     def plan_drain(self, selector: str, *, duration: Duration = DEFAULT_S) -> WhatIf:
         """Say where pods land when all nodes with some labels are emptied within disruption budgets."""
         return plan_drain(self.simulation, selector, duration_s=_duration_ns(duration, "duration") // SECOND_NS)
+
+    def bound(self, goal: Goal, *, time_limit: Duration = TIME_LIMIT_S) -> Bound:
+        """Say what no scheduler can beat: the fewest `nodes` for the pods that are placed, or the most `pods` placed.
+
+        time_limit: counted in work of the solver that takes about so long. Needs the extra `optimum`.
+        """
+        seconds = _duration_ns(time_limit, "time_limit") / SECOND_NS
+        return bound(self.simulation, goal, time_limit_s=seconds)
 
     def table(self, table: Table, query: Query = Query(), *, frame: Frame = "pandas") -> Any:  # noqa: B008 - frozen
         """Return a table of the decision log, oldest attempt first, as a data frame or a list of dicts."""

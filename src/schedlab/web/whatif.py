@@ -13,6 +13,7 @@ from schedlab.whatif.capacity import why_not_full
 from schedlab.whatif.changes import read_changes
 from schedlab.whatif.fit import LIMIT_MAX, fit
 from schedlab.whatif.help import what_would_help
+from schedlab.whatif.optimum.bound import TIME_LIMIT_S, bound
 from schedlab.whatif.pending import FIXES_MAX, pending
 from schedlab.whatif.plan import plan_drain, plan_nodes
 from schedlab.whatif.then import what_if_then
@@ -21,6 +22,8 @@ from schedlab.whatif.workers import Question, WorkerError
 
 _BUSY, _GIVEN_UP = 429, 504
 _DURATION_S_MAX = 7 * 24 * 3600
+#: A search by a worker must end before the worker is given up.
+_TIME_LIMIT_S_MAX = 30
 
 
 async def ask(simulator: Simulator, request: Request, question: Question) -> Answer:
@@ -116,6 +119,19 @@ async def plan_drain_answer(simulator: Simulator, request: Request) -> Answer:
     return await ask(simulator, request, lambda cluster: plan_drain(cluster, selector, duration_s=duration_s).data())
 
 
+async def bound_answer(simulator: Simulator, request: Request) -> Answer:
+    """Tell what no scheduler can beat; the body is `{"goal": "nodes", "timeLimit": 10}`."""
+    body = await request.fields({"goal": str}, {"timeLimit": int})
+    goal, limit_s = body["goal"], body.get("timeLimit", int(TIME_LIMIT_S))
+    if limit_s > _TIME_LIMIT_S_MAX:
+        raise SchedlabError(
+            f"{limit_s} s are too long",
+            location="timeLimit",
+            hint=f"give {_TIME_LIMIT_S_MAX} at most, or ask a snapshot",
+        )
+    return await ask(simulator, request, lambda cluster: bound(cluster, goal, time_limit_s=limit_s).data())
+
+
 def _duration_s(body: Mapping[str, Any]) -> int:
     duration_s = body.get("forSeconds", DEFAULT_S)
     if not isinstance(duration_s, int) or isinstance(duration_s, bool) or not 0 <= duration_s <= _DURATION_S_MAX:
@@ -138,6 +154,7 @@ ROUTES = (
     Route("POST", "/api/v1/fit", fit_answer),
     Route("POST", "/api/v1/plan/nodes", plan_nodes_answer),
     Route("POST", "/api/v1/plan/drain", plan_drain_answer),
+    Route("POST", "/api/v1/bound", bound_answer),
     Route("GET", "/api/v1/pending", pending_pods),
     Route("GET", "/api/v1/why-not-full", not_full),
     Route("GET", "/api/v1/pods/{namespace}/{pod}/what-would-help", help_for),

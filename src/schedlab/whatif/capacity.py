@@ -104,7 +104,7 @@ def why_not_full(cluster: Cluster, revision: int | None = None) -> NotFull:
     trial = Trial.of(cluster) if revision is None else Trial.at(cluster, revision)
     trial.scheduler.cache.refresh()
     table = trial.scheduler.cache.table
-    waiting = _waiting(trial)
+    waiting = waiting_pods(trial)
     pods = [*trial.scheduler.cache.pods(), *waiting]
     least = {name: _least(pods, name) for name in table.resource_names}
     causes = {name: _causes(table, name, least) for name in _counted(table)}
@@ -130,7 +130,8 @@ def why_not_full(cluster: Cluster, revision: int | None = None) -> NotFull:
     )
 
 
-def _waiting(trial: Trial) -> list[PodInfo]:
+def waiting_pods(trial: Trial) -> list[PodInfo]:
+    """Return the pods that the profiles of a trial are to place."""
     pods = trial.listers.lister("pods").all_stored()
     profiles = trial.scheduler.profiles
     return [

@@ -67,7 +67,6 @@ class TestAlibaba:
         assert term["matchExpressions"][0]["values"] == ["V100M16", "V100M32"]
         assert "affinity" not in pods["openb-pod-0002"].manifest["spec"]
 
-
     def test_a_list_without_times_comes_at_once_and_stays(self, tmp_path: Path) -> None:
         nodes = file(tmp_path, "nodes.csv", samples.ALIBABA_NODES)
         trace = read_alibaba(nodes, file(tmp_path, "pods.csv", samples.ALIBABA_PODS_WITHOUT_TIMES))

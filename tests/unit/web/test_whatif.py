@@ -177,6 +177,9 @@ def test_fit_and_plans() -> None:
     whole = {**POD, "apiVersion": "v1"}
     assert ask("/api/v1/plan/nodes", workload=[whole], template=node)["nodes"] == 0
     assert ask("/api/v1/plan/drain", selector="zone=b", forSeconds=5)["changes"] == ["cordon n", "drain n"]
+    pytest.importorskip("ortools")
+    assert ask("/api/v1/bound", goal="nodes")["bound"] == 0
+    assert ask("/api/v1/bound", goal="pods", timeLimit=1)["proven"]
 
 
 @pytest.mark.parametrize(
@@ -191,6 +194,8 @@ def test_fit_and_plans() -> None:
         ("/api/v1/fit", b'{"pod": {}, "limit": 0}', "limit"),
         ("/api/v1/plan/nodes", b'{"workload": [1], "template": {}}', "workload"),
         ("/api/v1/plan/nodes", b'{"workload": []}', "template"),
+        ("/api/v1/bound", b'{"goal": "zones"}', "goal"),
+        ("/api/v1/bound", b'{"goal": "nodes", "timeLimit": 31}', "timeLimit"),
         ("/api/v1/plan/drain", b'{"selector": "a=b"}', "selector"),
         ("/api/v1/plan/drain", b'{"selector": "a=b", "forSeconds": -1}', "forSeconds"),
     ],

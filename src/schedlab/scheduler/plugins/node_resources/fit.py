@@ -119,9 +119,17 @@ class NodeResourcesFit:
     def pre_filter(
         self, state: CycleState, pod: PodInfo, _table: NodeTable
     ) -> tuple[PreFilterResult | None, Status | None]:
-        requests = tuple(each for each in self._pending.of(pod) if not self._is_ignored(each[0]))
+        requests = self.judged_requests(pod)
         state.write(_PRE_FILTER_KEY, requests)
         return None, None
+
+    def judged_requests(self, pod: PodInfo) -> Requests:
+        """Return (resource, amount) of what a pod asks for, but for resources that the profile ignores."""
+        return tuple(each for each in self._pending.of(pod) if not self._is_ignored(each[0]))
+
+    def is_for_devices(self, resource: str) -> bool:
+        """Whether nodes need not offer the resource themselves, because a DeviceClass stands behind it."""
+        return self._pending.is_for_devices(resource)
 
     def filter(self, state: CycleState, _pod: PodInfo, node: NodeInfo) -> Status | None:
         requests: Requests | None = state.find(_PRE_FILTER_KEY)

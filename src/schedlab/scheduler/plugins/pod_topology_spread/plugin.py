@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from schedlab.api.rules.node_affinity import required_node_affinity
 from schedlab.api.views.core import TopologySpreadConstraint
 from schedlab.apimachinery.selectors import SelectorError
 from schedlab.scheduler.framework.events import (
@@ -74,6 +75,13 @@ class PodTopologySpread:
         )
         # From the start, when there are few pods, lest the first cycle takes long.
         PodIndex.of(handle.table)
+
+    def counted_nodes(self, pod: PodInfo, table: NodeTable) -> Sequence[tuple[Constraint, NDArray[np.bool_]]]:
+        """Return the hard constraints of a pod, each with bool[N], the nodes that count for it; raises SelectorError."""
+        constraints = self._constraints.of(pod, DO_NOT_SCHEDULE)
+        rules = filtering.NodeRules(table, pod, required_node_affinity(pod.pod), comparison=self._comparison)
+        with_keys = filtering.all_keys_mask(table, constraints)
+        return [(one, with_keys & rules.counted(one)) for one in constraints]
 
     # --- Queue ---
 
