@@ -1,5 +1,5 @@
 """Writes the pages of docs/reference that can be derived from the code: the command line, the plugins, the controllers,
-the format of scenarios and their metrics.
+the formats of scenarios and sweeps, and metrics.
 
 Run by `make docs`; tests/architecture fails while a page is out of date.
 """
@@ -18,6 +18,7 @@ import schedlab.cli
 from schedlab.controllers.registry import CONTROLLERS, DRIVERS
 from schedlab.scenario.metrics import METRICS, OF_RESOURCES
 from schedlab.scenario.model import scenario_schema
+from schedlab.scenario.sweeps.model import sweep_schema
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.plugins import registry
 from schedlab.scheduler.runtime.plugin_lists import POINTS, takes_part
@@ -50,8 +51,10 @@ def pages() -> dict[Path, str]:
         REFERENCE / "plugins.md": NOTE + _plugins_page(plugin_entries()),
         REFERENCE / "python.md": NOTE + generate_python_reference.page(),
         REFERENCE / "scenario.schema.json": json.dumps(scenario_schema(), indent=2) + "\n",
-        REFERENCE / "scenario-fields.md": NOTE + _scenario_page(scenario_schema()),
+        REFERENCE / "scenario-fields.md": NOTE + _fields_page("Scenario", scenario_schema()),
         REFERENCE / "scenario-metrics.md": NOTE + _metrics_page(),
+        REFERENCE / "sweep.schema.json": json.dumps(sweep_schema(), indent=2) + "\n",
+        REFERENCE / "sweep-fields.md": NOTE + _fields_page("Sweep", sweep_schema()),
     }
 
 
@@ -112,11 +115,12 @@ def _controllers_page(controllers: Mapping[str, object]) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _scenario_page(schema: Mapping[str, Any]) -> str:
-    """Each mapping of a scenario file with its fields, the whole file first."""
+def _fields_page(kind: str, schema: Mapping[str, Any]) -> str:
+    """Each mapping of a file of this kind with its fields, the whole file first."""
     parts = schema["$defs"]
-    names = ["Scenario", *(name for name in parts if name != "Scenario")]
-    rows = ["# Fields of scenario files", "", "[Scenarios](scenarios.md) says how they go together.", ""]
+    names = [kind, *(name for name in parts if name != kind)]
+    word = kind.lower()
+    rows = [f"# Fields of {word} files", "", f"[{kind}s]({word}s.md) says how they go together.", ""]
     for name in names:
         part = parts[name]
         rows += [f"## {name}", "", " ".join(part["description"].split()), "", "| Field | Type | Default | |"]

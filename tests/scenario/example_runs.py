@@ -1,4 +1,4 @@
-"""Runs the scenarios of examples/scenarios and prints their digests; `--write` records them beside the examples.
+"""Runs the examples of scenarios and sweeps and prints their digests; `--write` records them beside the scenarios.
 
     python -m tests.scenario.example_runs --write
 
@@ -13,8 +13,12 @@ from pathlib import Path
 
 from schedlab.scenario.opening import open_runs
 from schedlab.scenario.source import Source
+from schedlab.scenario.sweeps.file import read_sweep
+from schedlab.scenario.sweeps.results import SweepResult
+from schedlab.scenario.sweeps.task import run_task
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "scenarios"
+SWEEPS = EXAMPLES.parent / "sweeps"
 DIGESTS = EXAMPLES / "digests.json"
 
 
@@ -32,6 +36,10 @@ def digests() -> dict[str, str]:
         assert not run.failed, f"{file.name}: {run.failed}"
         assert not run.problems, f"{file.name}: {run.problems}"
         found[file.name] = run.digest
+    for file in sorted(SWEEPS.glob("*.yaml")):
+        plan = read_sweep(file)
+        rows = {task.id: task.row("finished", run_task(plan.scenario, task)) for task in plan.tasks}
+        found[f"sweeps/{file.name}"] = SweepResult(plan, rows).digest
     return found
 
 

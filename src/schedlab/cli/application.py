@@ -53,6 +53,7 @@ _VERBS: Final = (
     ("test", "schedlab.cli.decision_tests:run_tests", "Run scenario files as tests of decisions."),
     ("import-trace", "schedlab.cli.import_trace:import_trace", "Make a scenario of a published trace."),
     ("compare", "schedlab.cli.compare:compare", "Run a scenario under several scheduler configurations."),
+    ("sweep", "schedlab.cli.sweep:sweep", "Run a scenario over configurations, parameters and seeds."),
     ("bench", "schedlab.cli.bench:bench", "Measure scheduling with kube-scheduler's own workloads."),
 )
 

@@ -30,10 +30,11 @@ def write_run(ran: Runnable, run: Run, directory: Path, form: Tables) -> None:
     if isinstance(ran, SteppedExperiment):
         write_file(directory / "status.json", [json.dumps(ran.status(run), indent=2), "\n"], "--directory")
     for name in ("series", "pending", "pods"):
-        _write_table(getattr(run, name), directory / f"{name}.{form}", form)
+        write_table(getattr(run, name), directory / f"{name}.{form}", form)
 
 
-def _write_table(rows: Sequence[Mapping[str, Any]], file: Path, form: Tables) -> None:
+def write_table(rows: Sequence[Mapping[str, Any]], file: Path, form: Tables) -> None:
+    """Write rows, all with the same keys, to a file; raises SchedlabError."""
     match form:
         case "json":
             write_file(file, [json.dumps(rows, indent=1), "\n"], "--directory")

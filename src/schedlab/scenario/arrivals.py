@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +14,6 @@ from schedlab.apimachinery.yaml_file import read_text
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.kernel.errors import SchedlabError
 from schedlab.scenario.plan import Arrival
-from schedlab.scenario.source import Source
 
 _RATE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)/(s|m|h|d)")
 _UNIT_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -30,12 +29,12 @@ def poisson_gaps(rate: str) -> Distribution:
     return parse_distribution(f"exponential({mean_ns}ns)")
 
 
-def read_distribution(text: str, source: Source) -> Distribution:
-    """Read a distribution, an empirical one from its file; raises SchedlabError, DistributionError."""
+def read_distribution(text: str, path: Callable[[str], Path]) -> Distribution:
+    """Read a distribution, an empirical one from its file, which `path` finds; raises SchedlabError, DistributionError."""
     found = _FILE.fullmatch(text.strip())
     if found is None:
         return parse_distribution(text)
-    lines = read_text(source.beside(found[1]), "name a file with a duration per line").split()
+    lines = read_text(path(found[1]), "name a file with a duration per line").split()
     return parse_distribution(f"empirical({', '.join(map(_with_unit, lines))})")
 
 

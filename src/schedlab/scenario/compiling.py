@@ -66,6 +66,7 @@ def compile_plan(scenario: model.Scenario, reader: Reader) -> Plan:
         if scenario.stop.pending_for is None
         else reader.duration(("stop", "pendingFor"), scenario.stop.pending_for, least=1),
         reader.warnings,
+        tuple(reader.files),
     )
 
 
@@ -97,7 +98,7 @@ def _snapshot(scenario: model.Scenario, reader: Reader) -> Mapping[str, Any] | N
     nothing: Mapping[str, Any] = {}
     found = reader.attempt(
         ("cluster", "snapshot"),
-        lambda: check(read_document(reader.source.beside(given), hint, strict=False)),
+        lambda: check(read_document(reader.path(given), hint, strict=False)),
         nothing,
     )
     reader.learn(whole_objects(found))
@@ -155,7 +156,7 @@ def _pod(
 def _run_time(place: Place, text: str | None, reader: Reader) -> Distribution | None:
     if text is None:
         return None
-    return reader.attempt(place, lambda: read_distribution(text, reader.source), None)
+    return reader.attempt(place, lambda: read_distribution(text, reader.path), None)
 
 
 def _burst(number: int, group: model.PodGroup, reader: Reader) -> LoadPlan:
@@ -200,7 +201,7 @@ def _arrivals(
         return None, ()
     if arrivals.trace is not None:
         trace = arrivals.trace
-        return None, reader.attempt((*place, "trace"), lambda: read_trace(reader.source.beside(trace)), ())
+        return None, reader.attempt((*place, "trace"), lambda: read_trace(reader.path(trace)), ())
     if arrivals.poisson is not None:
         rate = arrivals.poisson
         return reader.attempt((*place, "poisson"), lambda: poisson_gaps(rate), None), ()

@@ -29,7 +29,7 @@ def configuration(
     location = given if isinstance(given, str) else ".".join(map(str, place))
 
     def read() -> Mapping[str, Any]:
-        raw = read_configuration(reader.source.beside(given), location) if isinstance(given, str) else given
+        raw = read_configuration(reader.path(given), location) if isinstance(given, str) else given
         # What is wrong with a plugin shows only when it is made.
         settings = ClusterSettings(feature_gates=gates, scheduler_config=raw, scheduler_config_location=location)
         Cluster(VirtualClock(), SeededRandom(0), settings)
@@ -41,7 +41,7 @@ def configuration(
 def read_files(place: Place, text: str, reader: Reader) -> list[dict[str, Any]]:
     """Return the objects of a file or folder."""
     nothing: tuple[list[dict[str, Any]], list[str]] = ([], [])
-    objects, warnings = reader.attempt(place, lambda: read_objects([reader.source.beside(text)]), nothing)
+    objects, warnings = reader.attempt(place, lambda: read_objects([reader.path(text)]), nothing)
     reader.warnings += warnings
     return objects
 
@@ -72,7 +72,7 @@ def read_template(
     """Return a template that makes something, at least once."""
 
     def make() -> Template:
-        template = template_of(given, reader.source)
+        template = template_of(reader.path(given) if isinstance(given, str) else given)
         if not isinstance(given, str):
             return template
         template.make(0, 1, sample or {})

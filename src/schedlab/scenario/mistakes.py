@@ -29,7 +29,7 @@ class MistakesError(SchedlabError):
         placed = sorted(((line_of(text, each.path), each) for each in mistakes), key=lambda pair: pair[0])
         self.mistakes = tuple(each for _, each in placed)
         self.errors = tuple(
-            SchedlabError(f"{_name(each.path)}{each.message}", location=f"{location}:{line}", hint=each.hint)
+            SchedlabError(f"{place_text(each.path)}{each.message}", location=f"{location}:{line}", hint=each.hint)
             for line, each in placed
         )
         first = self.errors[0]
@@ -40,6 +40,7 @@ class MistakesError(SchedlabError):
         return "\nerror: ".join(map(str, self.errors))
 
 
-def _name(path: Path) -> str:
+def place_text(path: Path) -> str:
+    """Return a place as a message begins with it, "" for the whole document."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
     return f"{text}: " if text else ""

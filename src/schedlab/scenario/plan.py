@@ -98,7 +98,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run needs. objects: manifests in the order in which they are made."""
+    """What a run needs. objects: manifests in the order in which they are made. files: those that the scenario names."""
 
     scenario: Scenario
     location: str
@@ -114,3 +114,4 @@ class Plan:
     stop_ns: int
     pending_ns: int | None
     warnings: Sequence[str]
+    files: Sequence[str]

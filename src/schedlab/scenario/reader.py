@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from schedlab.apimachinery import selectors
@@ -48,12 +49,16 @@ _SHOWN_MAX: Final = 8
 
 @dataclass(slots=True)
 class Reader:
-    """Reads the texts of one scenario; `source` is where it stands, `end_ns` when it ends."""
+    """Reads the texts of one scenario; `source` is where it stands, `end_ns` when it ends.
+
+    files: those that it names.
+    """
 
     source: Source
     end_ns: int = 0
     mistakes: list[Mistake] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    files: dict[str, None] = field(default_factory=dict)
     #: Labels of the nodes that there are or will be, by name.
     nodes: dict[str, Mapping[str, str]] = field(default_factory=dict)
     #: Whether an operation patches a node, so that nobody can say before the run which labels there will be.
@@ -75,6 +80,12 @@ class Reader:
         except DistributionError as error:
             self.wrong(place, str(error), "docs/reference/scenarios.md lists the distributions")
         return otherwise
+
+    def path(self, name: str) -> Path:
+        """Return the file or folder that the scenario names; raises SchedlabError."""
+        found = self.source.beside(name)
+        self.files[name] = None
+        return found
 
     # --- Texts -------------------------------------------------------------------------------------------------------
 

@@ -41,6 +41,26 @@ def mistakes_of(value: object, kind: type[Any], path: Path = ()) -> Iterator[Mis
     yield from _check(value, inspect.type_info(kind), path)
 
 
+def is_open(kind: type[Any], path: Path) -> bool:
+    """Whether a path leads into a part of a struct type whose fields nobody names, like a manifest."""
+    members = [inspect.type_info(kind)]
+    for step in path:
+        flat = [one for member in members for one in _members(member)]
+        fields = {
+            one.encode_name: one.type
+            for member in flat
+            if isinstance(member, inspect.StructType)
+            for one in member.fields
+        }
+        if step in fields:
+            members = [fields[step]]
+            continue
+        if any(isinstance(one, inspect.DictType) and isinstance(one.value_type, inspect.AnyType) for one in flat):
+            return True
+        members = [one.item_type for one in flat if isinstance(one, inspect.ListType)]
+    return False
+
+
 def _check(value: object, kind: inspect.Type, path: Path) -> Iterator[Mistake]:
     if isinstance(kind, inspect.Metadata):
         kind = kind.type

@@ -8,9 +8,9 @@ A file is read as scheduler_perf reads its templates: there the whole text is on
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from schedlab.scenario.source import Source
 from schedlab.scheduler_perf.objects import Body, ObjectTemplate
 from schedlab.scheduler_perf.text_template import Environment, TextTemplate
 
@@ -24,10 +24,10 @@ class Template(Protocol):
         """Return the object of number `index`; its top levels may be changed. Raises TemplateError."""
 
 
-def template_of(given: Mapping[str, Any] | str, source: Source) -> Template:
+def template_of(given: Mapping[str, Any] | Path) -> Template:
     """Return the template of a manifest, or of a file with one; raises SchedlabError."""
-    if isinstance(given, str):
-        return ObjectTemplate(source.beside(given))
+    if isinstance(given, Path):
+        return ObjectTemplate(given)
     return InlineTemplate(given)
 
 

@@ -1,0 +1,145 @@
+"""Workers that make runs side by side, one at a time each; what happens to one leaves the others alone.
+
+    for task, state, result in execute(LocalEngine(work), tasks, workers=2, timeout_s=60): …
+
+A run that raises, whose worker dies, or that takes too long is `failed` with its reason. What a run comes to depends
+neither on the engine nor on the number of workers; only the order in which runs are finished does.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+
+from schedlab.kernel.errors import SchedlabError
+from schedlab.scenario.sweeps.task import Task
+
+State = Literal["finished", "failed"]
+#: How a run ended, and what it left; `reason` of a failed one.
+Result: TypeAlias = tuple[State, Mapping[str, Any]]
+#: Makes a run, in a worker.
+Work: TypeAlias = Callable[[Task], Mapping[str, Any]]
+W = TypeVar("W", bound="Worker")
+
+
+class WorkerLostError(Exception):
+    """A worker is no more; says why."""
+
+
+class Worker(Protocol):
+    """Something that makes one run at a time. It answers once when it has begun to work, and once per task."""
+
+    def send(self, task: Task) -> None:
+        """Let it make a run."""
+
+    def receive(self) -> Result | None:
+        """Return its answer, None for that it works; raises WorkerLostError."""
+
+    def stop(self) -> None:
+        """End it at once, whatever it does."""
+
+
+class Engine(Protocol[W]):
+    """Makes workers of one kind, and knows which of them have answered or died."""
+
+    def start(self) -> W: ...
+
+    def wait(self, workers: Sequence[W], timeout_s: float | None) -> Sequence[W]: ...
+
+
+@dataclass(slots=True)
+class _Duty:
+    """What a worker does: nothing yet that it was sent, or a task since then."""
+
+    task: Task | None
+    since_s: float
+
+
+def attempt(work: Work, task: Task) -> Result:
+    """Make a run; whatever it raises is its reason to have failed."""
+    try:
+        return "finished", work(task)
+    except SchedlabError as error:
+        return "failed", {"reason": str(error)}
+    except Exception as error:  # noqa: BLE001 - a fault in one run must not end the others
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(last.filename).name}:{last.lineno}"
+        return "failed", {"reason": f"{type(error).__name__}: {error} ({place})"}
+
+
+def execute(
+    engine: Engine[W], tasks: Sequence[Task], *, workers: int, timeout_s: float | None = None
+) -> Iterator[tuple[Task, State, Mapping[str, Any]]]:
+    """Yield every task with what became of it, as they are finished; raises SchedlabError when no worker can begin."""
+    crew = _Crew(engine, deque(tasks), workers, timeout_s)
+    try:
+        while crew.is_busy:
+            yield from crew.step()
+    finally:
+        crew.stop()
+
+
+class _Crew(Generic[W]):
+    def __init__(self, engine: Engine[W], waiting: deque[Task], workers: int, timeout_s: float | None) -> None:
+        self._engine, self._waiting, self._workers, self._timeout_s = engine, waiting, workers, timeout_s
+        self._duties: dict[W, _Duty] = {}
+
+    @property
+    def is_busy(self) -> bool:
+        return bool(self._waiting or any(duty.task for duty in self._duties.values()))
+
+    def stop(self) -> None:
+        for worker in self._duties:
+            worker.stop()
+        self._duties.clear()
+
+    def step(self) -> Iterator[tuple[Task, State, Mapping[str, Any]]]:
+        """Wait until something happens, and yield the runs that are over."""
+        starting = sum(duty.task is None for duty in self._duties.values())
+        while len(self._duties) < self._workers and starting < len(self._waiting):
+            self._duties[self._engine.start()] = _Duty(None, time.monotonic())
+            starting += 1
+        for worker in self._engine.wait([*self._duties], self._patience_s()):
+            duty = self._duties.pop(worker)
+            try:
+                result = worker.receive()
+            except WorkerLostError as error:
+                if duty.task is None:
+                    raise SchedlabError(f"a worker cannot begin: {error}", hint="see what it printed") from error
+                result = "failed", {"reason": str(error)}
+            else:
+                self._next(worker)
+            if duty.task is not None and result is not None:
+                yield duty.task, *result
+        yield from self._overdue()
+
+    def _next(self, worker: W) -> None:
+        """Give a worker its next run, or let it go."""
+        if not self._waiting:
+            worker.stop()
+            return
+        task = self._waiting.popleft()
+        worker.send(task)
+        self._duties[worker] = _Duty(task, time.monotonic())
+
+    def _patience_s(self) -> float | None:
+        """Return for how long nothing is overdue."""
+        since = [duty.since_s for duty in self._duties.values() if duty.task is not None]
+        if self._timeout_s is None or not since:
+            return None
+        return max(0.0, min(since) + self._timeout_s - time.monotonic())
+
+    def _overdue(self) -> Iterator[tuple[Task, State, Mapping[str, Any]]]:
+        if self._timeout_s is None:
+            return
+        now_s = time.monotonic()
+        for worker, duty in [*self._duties.items()]:
+            if duty.task is not None and now_s - duty.since_s >= self._timeout_s:
+                worker.stop()
+                del self._duties[worker]
+                yield duty.task, "failed", {"reason": f"took longer than {self._timeout_s:g}s"}
