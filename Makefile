@@ -176,9 +176,10 @@ profile: $(VENV)/.installed ## Where the time of a batch run goes, stage by stag
 
 screenshots: $(TEST_ENV) browser ui ## Take the pictures of the web UI in docs/guides anew
 	$(PYTEST) -q tests/browser/test_pages.py tests/browser/test_decisions.py tests/browser/test_time_machine.py \
-		tests/browser/test_learn.py -k "accessible or (test_decisions and pending) or look_like or drained or (decide and cycle)"
-	cp $(foreach page,map list create pending pod-pending time-machine what-if-past learn learn-cycle-3,\
-		browser-out/$(page).png) docs/guides/web-ui/
+		tests/browser/test_learn.py tests/browser/test_scenarios.py \
+		-k "accessible or (test_decisions and pending) or look_like or drained or (decide and cycle) or in_my_scenario or do_better"
+	cp $(foreach page,map list create pending pod-pending time-machine what-if-past learn learn-cycle-3 scenario-run \
+		scenario-comparison,browser-out/$(page).png) docs/guides/web-ui/
 
 docs: $(VENV)/.installed-dev ## Write the generated pages of docs/reference
 	$(PY) -m tools.generate_reference

@@ -67,7 +67,8 @@ def _is_complaint(message: ConsoleMessage, page: Page) -> bool:
     if message.text.startswith("Failed to load resource"):
         return False
     # Text that replaces coloured text in an editor is dressed by the browser itself, which the policy keeps out.
-    has_editor = any(place in page.url for place in ("#/create", "#/object/", "#/scheduler", "#/what-if"))
+    editors = ("#/create", "#/object/", "#/scheduler", "#/what-if", "#/scenarios")
+    has_editor = any(place in page.url for place in editors)
     return not (has_editor and message.text.startswith("Applying inline style"))
 
 

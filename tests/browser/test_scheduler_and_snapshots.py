@@ -46,6 +46,23 @@ def test_unusable_configuration_is_refused_and_the_old_one_stays(page: Page, sim
     assert _profiles(simulator) == before
 
 
+def test_mistakes_are_marked_before_anything_is_applied(page: Page, simulator: Simulator) -> None:
+    """While one writes the server says what it would refuse, and changes nothing."""
+    before = _profiles(simulator)
+    page.goto(f"{simulator.url}/#/scheduler")
+    page.get_by_text("schedulerName: default-scheduler").first.wait_for()
+    page.locator(".cm-content").click()
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.insert_text("profiles:\n- schedulerName: a\n- schedulerName: b\n  percentageOfNodesToScore: 101\n")
+
+    expect(page.locator(".cm-lint-marker-error")).to_have_count(1)
+    page.locator(".cm-lint-marker-error").hover()
+    expect(page.locator(".cm-tooltip-lint")).to_contain_text("profiles[1].percentageOfNodesToScore")
+    assert _profiles(simulator) == before
+    page.get_by_role("button", name="Load again").click()
+    expect(page.locator(".cm-lint-marker-error")).to_have_count(0)
+
+
 def test_snapshot_goes_out_and_comes_in(page: Page, simulator: Simulator, tmp_path: Path) -> None:
     """What was saved as YAML is what is loaded into an emptied cluster."""
     page.goto(f"{simulator.url}/#/snapshot")

@@ -31,6 +31,7 @@ export const PAGES: Record<string, Page> = {
   object: { hasPast: true, load: () => import("./pages/object") },
   "what-if": { title: (texts) => texts.pages.whatIf, hasPast: true, load: () => import("./pages/what-if") },
   create: { title: (texts) => texts.pages.create, load: () => import("./pages/create") },
+  scenarios: { title: (texts) => texts.pages.scenarios, load: () => import("./pages/scenarios") },
   scheduler: { title: (texts) => texts.pages.scheduler, load: () => import("./pages/scheduler") },
   learn: { title: (texts) => texts.pages.learn, load: () => import("./pages/learn") },
   snapshot: { title: (texts) => texts.pages.snapshot, load: () => import("./pages/snapshot") },

@@ -13,6 +13,8 @@ export class ApiError extends Error {
   readonly hint: string;
   /** Which fields of a manifest are wrong, and why. */
   readonly causes: Cause[];
+  /** All that is wrong with a file, where the server tells it. */
+  mistakes: FileMistake[] = [];
 
   constructor(status: number, message: string, reason = "", hint = "", causes: Cause[] = []) {
     super(message);
@@ -22,6 +24,13 @@ export class ApiError extends Error {
     this.hint = hint;
     this.causes = causes;
   }
+}
+
+export interface FileMistake {
+  message: string;
+  /** `scenario.yaml:7` */
+  location: string;
+  hint: string;
 }
 
 export interface Cause {
@@ -67,13 +76,15 @@ async function errorOf(answer: Response): Promise<ApiError> {
   try {
     const body = JSON.parse(text);
     const place = body.location ? `${body.location}: ` : "";
-    return new ApiError(
+    const error = new ApiError(
       answer.status,
       `${place}${body.message ?? text}`,
       body.reason ?? "",
       body.hint ?? "",
       causesOf(body),
     );
+    error.mistakes = body.mistakes ?? [];
+    return error;
   } catch {
     return new ApiError(answer.status, text.trim() || `${answer.status} ${answer.statusText}`);
   }

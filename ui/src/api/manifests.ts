@@ -26,9 +26,7 @@ export function parse(text: string): { manifests: Parsed[]; mistakes: Mistake[] 
   for (const document of parseAllDocuments(text, { version: "1.1" })) {
     // Of an empty text there are no documents, but something that says so.
     if (!("contents" in document)) continue;
-    for (const error of document.errors) {
-      mistakes.push({ from: error.pos[0], to: error.pos[1], message: error.message, severity: "error" });
-    }
+    mistakes.push(...yamlMistakes(document));
     const object = document.errors.length ? undefined : document.toJS();
     if (object === null || object === undefined) continue;
     const [from, to] = rangeOf(document, "");
@@ -39,6 +37,11 @@ export function parse(text: string): { manifests: Parsed[]; mistakes: Mistake[] 
   return { manifests, mistakes };
 }
 
+/** What keeps a text from being YAML. */
+export function yamlMistakes(document: Document): Mistake[] {
+  return document.errors.map(({ pos, message }) => ({ from: pos[0], to: pos[1], message, severity: "error" }));
+}
+
 /** Write an object down; what only the server is concerned with comes last or not at all. */
 export function dump(object: KubeObject, withManagedFields = false): string {
   const { managedFields, ...metadata } = object.metadata as Record<string, unknown>;
@@ -47,7 +50,7 @@ export function dump(object: KubeObject, withManagedFields = false): string {
 }
 
 /** The place of a field in the text, or of the nearest one above it. */
-function rangeOf(document: Document.Parsed, field: string): [number, number] {
+export function rangeOf(document: Document.Parsed, field: string): [number, number] {
   let node: unknown = document.contents;
   let found: [number, number] = [document.range[0], document.range[1]];
   if (isNode(node) && node.range) found = [node.range[0], Math.min(node.range[1], node.range[0] + 1)];

@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { parseDocument, stringify } from "yaml";
 import { ApiError, ask, askJson } from "../api/http";
+import { type Mistake, rangeOf, yamlMistakes } from "../api/manifests";
 import { YamlEditor } from "../parts/yaml-editor";
 import { notify, Problem } from "../shell/problem";
 import { texts } from "../texts";
@@ -17,7 +18,8 @@ interface Configuration {
 
 export default function Scheduler() {
   const t = texts.value.scheduler;
-  const [start, setStart] = useState<string>();
+  /** The text to begin with; `turn` makes the same text a new one. */
+  const [start, setStart] = useState<{ text: string; turn: number }>();
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
   const text = useRef("");
@@ -26,7 +28,7 @@ export default function Scheduler() {
     const { profiles = [], extenders = [] } = await askJson<Configuration>(PATH);
     const words = stringify({ profiles, extenders }, { version: "1.1", lineWidth: 0 });
     text.current = words;
-    setStart(words);
+    setStart((before) => ({ text: words, turn: (before?.turn ?? 0) + 1 }));
   }
 
   useEffect(() => void load().catch(setError), []);
@@ -64,21 +66,36 @@ export default function Scheduler() {
           </div>
           <YamlEditor
             label={texts.value.pages.scheduler}
-            text={start}
+            key={start.turn}
+            text={start.text}
             onChange={(value) => {
               text.current = value;
             }}
-            check={async (value) =>
-              parseDocument(value, { version: "1.1" }).errors.map(({ pos, message }) => ({
-                from: pos[0],
-                to: pos[1],
-                message,
-                severity: "error",
-              }))
-            }
+            check={mistakesOf}
           />
         </>
       )}
     </>
   );
+}
+
+/** Field paths, as kube-scheduler's messages name them: `profiles[0].plugins.score`. */
+const FIELD = /\b[a-z]\w*(?:\[\d+\]|\.\w+)+/gi;
+
+/** Let the server say whether a text could be put in force; nothing is changed. */
+async function mistakesOf(text: string): Promise<Mistake[]> {
+  const document = parseDocument(text, { version: "1.1" });
+  const broken = yamlMistakes(document);
+  if (broken.length) return broken;
+  try {
+    await ask(`${PATH}?dryRun=All`, { method: "POST", body: document.toJS() ?? {} });
+    return [];
+  } catch (error) {
+    // A server that does not answer is told elsewhere.
+    if (!(error instanceof ApiError) || ![400, 500].includes(error.status)) return [];
+    const message = error.hint ? `${error.message}\n${error.hint}` : error.message;
+    const ranges = (error.message.match(FIELD) ?? []).map((field) => rangeOf(document, field));
+    const [from, to] = ranges.find(([start]) => start > 0) ?? rangeOf(document, "");
+    return [{ from, to, message, severity: "error" }];
+  }
 }
