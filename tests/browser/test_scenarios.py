@@ -128,7 +128,9 @@ def test_what_is_wrong_with_my_scenario(page: Page) -> None:
     expect(page.locator(".cm-lint-marker-error")).to_have_count(2)
     page.get_by_role("button", name="Run", exact=True).click()
     alert = page.get_by_role("alert")
-    expect(alert).to_contain_text("scenario.yaml:6: operations[0].drain: no node is called node-7 (did you mean node-2?)")
+    expect(alert).to_contain_text(
+        "scenario.yaml:6: operations[0].drain: no node is called node-7 (did you mean node-2?)"
+    )
     expect(alert).to_contain_text(":8: assertions[0].metric: there is no metric wait_p9 (did you mean wait_p99?)")
     keep(page, "scenario-mistakes")
 
