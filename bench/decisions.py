@@ -2,8 +2,8 @@
 
     python -m bench.decisions [NODES [PODS]]            default 5000 2000
 
-Equal pods are those of one template; mixed ones differ in requests, tolerations, affinity and spreading, on nodes that
-differ in size, zone and taints, with every filter judging every node. Prints one line of JSON per load.
+Equal pods are those of one template; mixed ones differ in requests, priority, tolerations, affinity to nodes and pods, and
+spreading, on nodes that differ in size, zone and taints, with every filter judging every node. Prints one line of JSON per load.
 
 `recording` compares runs in processes of their own, with the log and without (then no filter judges more than it has to):
 which part of the processor time from creating the pods to binding them is for the record, the least of three runs each,
@@ -31,6 +31,7 @@ from schedlab.kernel.clock import VirtualClock
 from schedlab.kernel.randomness import SeededRandom
 
 _ZONES = 8
+_PRIORITIES = ("low", "middle", "high")
 _AT_ONCE = 500
 _RUNS = 3
 #: Of how many pods the cost of recording is measured.
@@ -75,7 +76,12 @@ def _pod(number: int, random: SeededRandom, *, mixed: bool) -> dict[str, Any]:
         if random.below(3) == 0:
             term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": selector}
             affinity["podAntiAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+        elif random.below(3) == 0:
+            term = {"topologyKey": "topology.kubernetes.io/zone", "labelSelector": selector}
+            wish = [{"weight": 1 + random.below(100), "podAffinityTerm": term}]
+            affinity["podAffinity"] = {"preferredDuringSchedulingIgnoredDuringExecution": wish}
         spec["affinity"] = affinity
+        spec["priorityClassName"] = _PRIORITIES[random.below(len(_PRIORITIES))]
     container = {"name": "c", "image": "registry.k8s.io/pause:3.10", "resources": {"requests": requests}}
     metadata = {"name": f"p-{number}", "namespace": "default", "labels": {"app": app}}
     return {"metadata": metadata, "spec": {"containers": [container], **spec}}
@@ -87,6 +93,11 @@ def cluster_of(nodes: int, *, mixed: bool, settings: ClusterSettings) -> tuple[C
     cluster = Cluster(clock, SeededRandom(1), settings)
     driver = BatchDriver(cluster.engine, clock)
     cluster.start()
+    for value, name in enumerate(_PRIORITIES):
+        body = cluster.registry.decode(
+            "priorityclasses.scheduling.k8s.io", {"metadata": {"name": name}, "value": value * 100}
+        )
+        cluster.registry.create("priorityclasses.scheduling.k8s.io", body)
     for number in range(nodes):
         cluster.registry.create("nodes", cluster.registry.decode("nodes", _node(number, mixed=mixed)))
     driver.settle()

@@ -83,7 +83,7 @@ class JournalMoments:
     def _at(self, position: int) -> Steps[tuple[NodeTable, Mapping[str, Framework]]]:
         found = self._kept.get(position)
         if found is None:
-            cache = yield from self._journal.making(position)
+            cache = yield from self._journal.making(position, numbers_only=True)
             cache.refresh()
             cache.table.is_at_rest = True
             found = self._kept[position] = cache.table, self._scheduler.profiles_over(cache.table)

@@ -237,8 +237,12 @@ class SchedulerCache:
         if self.journal is not None:
             self.journal.note(self, "renew_pod" if alike and old.labels == pod.labels else "replace_pod", pod)
 
-    #: For the journal: the state differs in nothing that numbers are made of.
-    renew_pod = replace_pod
+    def renew_pod(self, pod: PodInfo) -> None:
+        """Do again what `replace_pod` came to for a state that differs in nothing that numbers are made of."""
+        old = self._pods[pod.uid]
+        info = self._own(pod.pod.spec.node_name)
+        assert info is not None, f"pod {pod.key} was renewed on a node that is not known"
+        self._put_in_place(info, old, pod)
 
     def _replace_alike(self, old: PodInfo, new: PodInfo) -> bool:
         """Replace a pod by a state that asks for the same on the same node; False when it does not."""
@@ -248,13 +252,16 @@ class SchedulerCache:
             return False
         if before.metadata.deletion_timestamp != after.metadata.deletion_timestamp or old.priority != new.priority:
             return False
+        self._put_in_place(info, old, new)
+        return True
+
+    def _put_in_place(self, info: NodeInfo, old: PodInfo, new: PodInfo) -> None:
         if not self.table.replace_pod(info, old, new):
             raise InvariantError(f"pod {old.key} is not on node {info.name}", f"cache holds it as {old!r}")
         self._touched[info.name] = None
         del self._pods[old.uid]
         self._pods[new.uid] = new
         self._assumed.pop(new.uid, None)
-        return True
 
     # --- Cycles ---
 

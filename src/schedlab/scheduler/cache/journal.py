@@ -131,14 +131,18 @@ class CacheJournal:
         """Return the cache as it was after that many operations, which must be kept."""
         return finish(self.making(position))
 
-    def making(self, position: int) -> Steps[SchedulerCache]:
-        """Do the same step by step."""
+    def making(self, position: int, *, numbers_only: bool = False) -> Steps[SchedulerCache]:
+        """Do the same step by step.
+
+        `numbers_only`: amounts and counts are what they were, the order of the pods on a node and who was assumed there
+        need not be; that is half of the work.
+        """
         assert self.oldest <= position <= self.position, f"operation {position} is not kept"
         start = next(copy for copy in reversed(self._copies) if copy.position <= position)
         cache = start.cache.copy(with_columns=False)
         operations = self._operations[start.position - self.oldest : position - self.oldest]
         for done, operation in enumerate(operations, 1):
-            if operation is not None:
+            if operation is not None and not (numbers_only and operation[0] == "renew_pod"):
                 getattr(cache, operation[0])(*operation[1])
             if done % _STEP == 0:
                 yield

@@ -39,6 +39,7 @@ class Column(Protocol):
     one, it is made anew there when it is needed.
     With a method `replace_pod(row, old, new)` it is told so of a pod whose new state has the same facts and end as the
     old one (its labels may differ); without one, the old state is taken out and the new one put in.
+    With a method `fill(infos)` it takes all nodes at once when it is made; without one, `set_node` tells it of each.
     """
 
     def reorder(self, old_rows: NDArray[np.int64]) -> None:
@@ -104,6 +105,11 @@ class LabelColumn:
         """See Column."""
         self.ids = cast("NDArray[np.int32]", take_rows(self.ids, old_rows, ABSENT))
 
+    def fill(self, infos: Sequence[NodeInfo]) -> None:
+        """See Column."""
+        values = [info.node.metadata.labels.get(self.key) for info in infos]
+        self.ids[:] = [ABSENT if value is None else self.values.id_of(value) for value in values]
+
     def set_node(self, row: int, info: NodeInfo) -> None:
         """See Column."""
         value = info.node.metadata.labels.get(self.key)
@@ -123,6 +129,15 @@ class LabelColumn:
 
 
 C = TypeVar("C", bound=Column)
+
+
+def _fill(column: Column, infos: Sequence[NodeInfo]) -> None:
+    fill = getattr(column, "fill", None)
+    if fill is not None:
+        fill(infos)
+        return
+    for row, info in enumerate(infos):
+        column.set_node(row, info)
 
 
 class NodeTable:
@@ -183,8 +198,7 @@ class NodeTable:
         if found is None:
             found = make()
             found.reorder(np.full(len(self.infos), ABSENT, np.int64))
-            for row, info in enumerate(self.infos):
-                found.set_node(row, info)
+            _fill(found, self.infos)
             self._columns[key] = found
         return cast("C", found)
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Protocol
+from weakref import WeakValueDictionary
 
 import msgspec
 import orjson
@@ -55,6 +57,53 @@ class AffinityTerm:
         if pod.namespace in self.namespaces or self.namespace_selector.matches(namespace_labels or {}):
             return self.selector.matches(pod.labels)
         return False
+
+
+class TermKind(Enum):
+    """What a pod on a node wants of others."""
+
+    REQUIRED = "required affinity"
+    REQUIRED_ANTI = "required anti-affinity"
+    PREFERRED = "preferred affinity"
+    PREFERRED_ANTI = "preferred anti-affinity"
+
+
+class KnownTerm:
+    """A term and what kind it is; there is one object for all pods that have it, so that it can be counted by."""
+
+    __slots__ = ("__weakref__", "kind", "term")
+
+    def __init__(self, kind: TermKind, term: AffinityTerm) -> None:
+        self.kind, self.term = kind, term
+
+
+class PodKind:
+    """Pods that no query for pods tells apart: namespace, labels, whether terminating; one object for all of them."""
+
+    __slots__ = ("__weakref__", "labels", "namespace", "terminating")
+
+    def __init__(self, namespace: str, labels: Mapping[str, str], *, terminating: bool) -> None:
+        self.namespace, self.labels, self.terminating = namespace, labels, terminating
+
+
+_known_terms: WeakValueDictionary[tuple[TermKind, AffinityTerm], KnownTerm] = WeakValueDictionary()
+_kinds: WeakValueDictionary[tuple[str, bool, tuple[tuple[str, str], ...]], PodKind] = WeakValueDictionary()
+
+
+def kind_of(namespace: str, labels: Mapping[str, str], *, terminating: bool) -> PodKind:
+    """Return the kind of such pods."""
+    key = namespace, terminating, tuple(sorted(labels.items()))
+    found = _kinds.get(key)
+    if found is None:
+        found = _kinds[key] = PodKind(namespace, dict(labels), terminating=terminating)
+    return found
+
+
+def _known(kind: TermKind, term: AffinityTerm) -> KnownTerm:
+    found = _known_terms.get((kind, term))
+    if found is None:
+        found = _known_terms[kind, term] = KnownTerm(kind, term)
+    return found
 
 
 def _term(namespace: str, term: PodAffinityTerm, weight: int = 0) -> AffinityTerm:
@@ -128,6 +177,19 @@ class PodFacts:
         """Preferred pod anti-affinity, parsed, with weights."""
         anti = self._pod.spec.affinity and self._pod.spec.affinity.pod_anti_affinity
         return _weighted(self._namespace, anti.preferred_during_scheduling_ignored_during_execution) if anti else ()
+
+    @lazy
+    def known_terms(self) -> tuple[KnownTerm, ...]:
+        """All of these terms, to count them by; one that the pod has twice is there twice."""
+        if not self.has_affinity:
+            return ()
+        by_kind = {
+            TermKind.REQUIRED: self.required_affinity_terms,
+            TermKind.REQUIRED_ANTI: self.required_anti_affinity_terms,
+            TermKind.PREFERRED: self.preferred_affinity_terms,
+            TermKind.PREFERRED_ANTI: self.preferred_anti_affinity_terms,
+        }
+        return tuple(_known(kind, term) for kind, terms in by_kind.items() for term in terms)
 
     @lazy
     def has_affinity(self) -> bool:

@@ -11,14 +11,16 @@ Differs: upstream visits every pod of every node in each cycle (countPodsMatchSe
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 import numpy as np
 
 from schedlab.apimachinery.selectors import Operator, Selector
 from schedlab.scheduler.framework.node_table import take_rows
+from schedlab.scheduler.framework.pod_facts import PodKind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,10 +33,9 @@ QUERIES_MAX: Final = 1024
 
 _ONE_OF: Final = (Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.IN)
 _KEY: Final = "pod-index"
+_KIND: Final = attrgetter("kind")
 
 Label = tuple[str, str]
-#: Namespace, whether terminating, labels by key.
-_ClassKey = tuple[str, bool, tuple[Label, ...]]
 T = TypeVar("T")
 
 
@@ -101,8 +102,8 @@ class PodQuery:
     terms: tuple[PodTerm, ...]
     terminating: bool = True
 
-    def matches(self, kind: PodClass | PodInfo) -> bool:
-        """Whether the pods of a class, or a pod, are asked for."""
+    def matches(self, kind: PodKind | PodInfo) -> bool:
+        """Whether the pods of a kind, or a pod, are asked for."""
         if kind.terminating and not self.terminating:
             return False
         return all(term.matches(kind.namespace, kind.labels) for term in self.terms)
@@ -115,20 +116,11 @@ class PodQuery:
 
 @dataclass(slots=True, eq=False)
 class PodClass:
-    """Pods that no query tells apart; nodes: number of such pods by node name, `queries` those that count them."""
+    """The pods of a kind; nodes: number of such pods by node name, `queries` those that count them."""
 
-    key: _ClassKey
-    labels: Mapping[str, str]
+    kind: PodKind
     nodes: dict[str, int] = field(default_factory=dict)
     queries: list[_Counts] = field(default_factory=list)
-
-    @property
-    def namespace(self) -> str:
-        return self.key[0]
-
-    @property
-    def terminating(self) -> bool:
-        return self.key[1]
 
 
 @dataclass(slots=True, eq=False)
@@ -219,13 +211,13 @@ def change_count(nodes: dict[str, int], node_name: str, step: int) -> None:
         del nodes[node_name]
 
 
-class PodIndex(PodGroups[_ClassKey]):
+class PodIndex(PodGroups[PodKind]):
     """All pods on nodes, by class; a Column of the node table."""
 
     def __init__(self, table: NodeTable, queries_max: int = QUERIES_MAX) -> None:
         super().__init__(table)
         self._queries_max = queries_max
-        self._classes: dict[_ClassKey, PodClass] = {}
+        self._classes: dict[PodKind, PodClass] = {}
         self._by_label: dict[Label, dict[PodClass, None]] = {}
         self._by_namespace: dict[str, dict[PodClass, None]] = {}
         # In order of use, the one to go next first.
@@ -249,21 +241,18 @@ class PodIndex(PodGroups[_ClassKey]):
 
     # --- Column ---
 
-    def _groups(self, pod: PodInfo) -> tuple[_ClassKey, ...]:
-        key = (pod.namespace, pod.terminating, tuple(sorted(pod.labels.items())))
-        known = self._classes.get(key)
-        # Pods of a class share one key, which may be as large as their labels.
-        return (key if known is None else known.key,)
+    def _groups(self, pod: PodInfo) -> tuple[PodKind, ...]:
+        return (pod.kind,)
 
-    def _change(self, group: _ClassKey, node_name: str, step: int, row: int | None) -> None:
-        kind = self._classes.get(group)
-        if kind is None:
-            kind = self._add_class(group)
-        change_count(kind.nodes, node_name, step)
+    def _change(self, group: PodKind, node_name: str, step: int, row: int | None) -> None:
+        known = self._classes.get(group)
+        if known is None:
+            known = self._add_class(group)
+        change_count(known.nodes, node_name, step)
         if row is not None:
-            for counts in kind.queries:
+            for counts in known.queries:
                 counts.per_node[row] += step
-        if not kind.nodes:
+        if not known.nodes:
             self._drop_class(group)
 
     def _reorder_arrays(self, old_rows: NDArray[np.int64]) -> None:
@@ -274,44 +263,43 @@ class PodIndex(PodGroups[_ClassKey]):
         """See Column."""
         other = PodIndex(table, self._queries_max)
         other._on_node = self._nodes_copy()
-        for key, kind in self._classes.items():
-            other._add_class(key).nodes = dict(kind.nodes)
+        for kind, known in self._classes.items():
+            other._add_class(kind).nodes = dict(known.nodes)
         for query, counts in self._counts.items():
             copied = other._counts[query] = _Counts(query, counts.per_node.copy())
             other._queries.add(query.guide.selector, copied)
-            for kind in counts.classes:
-                _link(other._classes[kind.key], copied)
+            for known in counts.classes:
+                _link(other._classes[known.kind], copied)
         return other
 
     # --- Classes ---
 
-    def _add_class(self, key: _ClassKey) -> PodClass:
-        namespace, _, labels = key
-        kind = self._classes[key] = PodClass(key, dict(labels))
-        for label in labels:
-            self._by_label.setdefault(label, {})[kind] = None
-        self._by_namespace.setdefault(namespace, {})[kind] = None
+    def _add_class(self, kind: PodKind) -> PodClass:
+        known = self._classes[kind] = PodClass(kind)
+        for label in kind.labels.items():
+            self._by_label.setdefault(label, {})[known] = None
+        self._by_namespace.setdefault(kind.namespace, {})[known] = None
         for counts in self._queries.candidates(kind.labels):
             if counts.query.matches(kind):
-                _link(kind, counts)
-        return kind
+                _link(known, counts)
+        return known
 
-    def _drop_class(self, key: _ClassKey) -> None:
-        kind = self._classes.pop(key)
-        for label in key[2]:
-            _discard(self._by_label, label, kind)
-        _discard(self._by_namespace, kind.namespace, kind)
-        for counts in kind.queries:
-            del counts.classes[kind]
+    def _drop_class(self, kind: PodKind) -> None:
+        known = self._classes.pop(kind)
+        for label in kind.labels.items():
+            _discard(self._by_label, label, known)
+        _discard(self._by_namespace, kind.namespace, known)
+        for counts in known.queries:
+            del counts.classes[known]
 
     # --- Queries ---
 
     def _make(self, query: PodQuery) -> _Counts:
         counts = _Counts(query, np.zeros(len(self._table), np.int32))
-        for kind in self._candidates(query.guide):
-            if query.matches(kind):
-                _link(kind, counts)
-                for name, number in kind.nodes.items():
+        for known in self._candidates(query.guide):
+            if query.matches(known.kind):
+                _link(known, counts)
+                for name, number in known.nodes.items():
                     counts.per_node[self._table.row_of[name]] += number
         self._queries.add(query.guide.selector, counts)
         return counts
@@ -330,8 +318,8 @@ class PodIndex(PodGroups[_ClassKey]):
     def _drop(self, query: PodQuery) -> None:
         counts = self._counts.pop(query)
         self._queries.remove(query.guide.selector, counts)
-        for kind in counts.classes:
-            kind.queries.remove(counts)
+        for known in counts.classes:
+            known.queries.remove(counts)
 
 
 class PodsAtRest(PodIndex):
@@ -339,33 +327,51 @@ class PodsAtRest(PodIndex):
 
     def __init__(self, table: NodeTable) -> None:
         super().__init__(table)
-        self._pods = [pod for info in table.infos for pod in info.pods]
-        self._rows = np.repeat(np.arange(len(table)), [len(info.pods) for info in table.infos])
+        self._rows = rows_by_group(map(_KIND, info.pods) for info in table.infos)
 
-    def set_node(self, row: int, info: NodeInfo) -> None:
+    def fill(self, infos: Sequence[NodeInfo]) -> None:
         """See Column."""
 
     def _make(self, query: PodQuery) -> _Counts:
         wanted = required_labels(query.guide.selector)
         key, values = wanted[0][0] if wanted else "", {value for _, value in wanted}
-        places = (at for at, pod in enumerate(self._pods) if not wanted or pod.labels.get(key) in values)
-        found = self._rows[[at for at in places if query.matches(self._pods[at])]]
-        counts = _Counts(query, np.bincount(found, minlength=len(self._table)).astype(np.int32))
+        found: list[int] = []
+        for kind, rows in self._rows.items():
+            if (not wanted or kind.labels.get(key) in values) and query.matches(kind):
+                found += rows
+        counts = _Counts(query, count_rows(found, len(self._table)))
         self._queries.add(query.guide.selector, counts)
         return counts
 
 
-def _link(kind: PodClass, counts: _Counts) -> None:
-    kind.queries.append(counts)
-    counts.classes[kind] = None
+def rows_by_group(by_row: Iterable[Iterable[G]]) -> dict[G, list[int]]:
+    """Return of groups, which are given by row, in which rows each is; as often as it is there."""
+    out: dict[G, list[int]] = {}
+    for row, groups in enumerate(by_row):
+        for group in groups:
+            if group in out:
+                out[group].append(row)
+            else:
+                out[group] = [row]
+    return out
+
+
+def count_rows(rows: Sequence[int], nodes: int) -> NDArray[np.int32]:
+    """Return how often each of so many nodes is among rows, int32[N]."""
+    return np.bincount(np.array(rows, np.int64), minlength=nodes).astype(np.int32)
+
+
+def _link(known: PodClass, counts: _Counts) -> None:
+    known.queries.append(counts)
+    counts.classes[known] = None
 
 
 K = TypeVar("K")
 
 
-def _discard(index: dict[K, dict[PodClass, None]], key: K, kind: PodClass) -> None:
+def _discard(index: dict[K, dict[PodClass, None]], key: K, known: PodClass) -> None:
     bucket = index[key]
-    del bucket[kind]
+    del bucket[known]
     if not bucket:
         del index[key]
 

@@ -17,7 +17,7 @@ from schedlab.api.rules.requests import NonZeroRequest
 from schedlab.api.rules.volumes import claim_name
 from schedlab.scheduler.framework.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resource
 from schedlab.scheduler.framework.helpers.lazy import lazy
-from schedlab.scheduler.framework.pod_facts import AffinityTerm, asks_the_same, facts_of
+from schedlab.scheduler.framework.pod_facts import AffinityTerm, KnownTerm, PodKind, asks_the_same, facts_of, kind_of
 
 if TYPE_CHECKING:
     from schedlab.api.object import StoredObject
@@ -75,6 +75,7 @@ class PodInfo:
         other.__dict__.update(self.__dict__)
         other.pod = replace(self.pod, metadata=replace(self.pod.metadata, labels=labels))
         other.labels = labels
+        other.__dict__.pop("kind", None)
         return other
 
     def reuse(self, earlier: PodInfo) -> bool:
@@ -83,7 +84,19 @@ class PodInfo:
         if mine.spec != theirs.spec or not asks_the_same(mine, theirs):
             return False
         self.facts = earlier.facts
+        if self.labels == earlier.labels and self.terminating == earlier.terminating:
+            self.kind = earlier.kind
         return True
+
+    @lazy
+    def kind(self) -> PodKind:
+        """What queries for pods can tell of it; there is one object for all pods of a kind."""
+        return kind_of(self.namespace, self.labels, terminating=self.terminating)
+
+    @property
+    def known_terms(self) -> tuple[KnownTerm, ...]:
+        """All terms of pod affinity and anti-affinity, to count them by."""
+        return self.facts.known_terms
 
     @property
     def terminating(self) -> bool:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from schedlab.scheduler.framework.explanations import Fact, Formula
+from schedlab.scheduler.framework.pod_facts import TermKind
 from schedlab.scheduler.framework.pod_index import PodIndex, PodQuery
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
-from schedlab.scheduler.plugins.inter_pod_affinity.terms import TermIndex, TermKind
+from schedlab.scheduler.plugins.inter_pod_affinity.terms import TermIndex
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -124,10 +125,7 @@ def explain_score(parts: Iterable[Contribution], node: NodeInfo) -> Formula:
     terms, expression = [], []
     for part in parts:
         value = node.node.metadata.labels.get(part.label.key)
-        if value is None:
-            continue
-        rows = np.flatnonzero(part.label.ids == part.label.values.find(value))
-        count = int(part.per_node[rows].sum())
+        count = 0 if value is None else int(part.counts[part.label.values.find(value)])
         if count:
             expression.append(f"{part.weight} * {count}")
             terms.append(

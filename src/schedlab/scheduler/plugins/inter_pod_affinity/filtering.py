@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from schedlab.scheduler.framework.pod_facts import TermKind
 from schedlab.scheduler.framework.pod_index import PodIndex, PodQuery, sums_by_value
 from schedlab.scheduler.framework.status import NodeStatuses, Status, unresolvable, unschedulable
 from schedlab.scheduler.plugins.inter_pod_affinity.terms import (
     IncomingTerm,
     TermIndex,
-    TermKind,
     look_up,
     namespace_labels,
 )

@@ -20,11 +20,12 @@ from schedlab.scheduler.framework.events import (
 from schedlab.scheduler.framework.explanations import Fact, Formula
 from schedlab.scheduler.framework.helpers.signers import LABELS
 from schedlab.scheduler.framework.interface import PluginEntry
+from schedlab.scheduler.framework.pod_facts import TermKind
 from schedlab.scheduler.framework.pod_index import PodIndex
 from schedlab.scheduler.framework.status import SKIP, NodeStatuses, Status, error, unresolvable, unschedulable
 from schedlab.scheduler.framework.types import AffinityTerm, PodInfo
 from schedlab.scheduler.plugins.inter_pod_affinity import explaining, filtering, scoring
-from schedlab.scheduler.plugins.inter_pod_affinity.terms import TermIndex, TermKind, matches_all
+from schedlab.scheduler.plugins.inter_pod_affinity.terms import TermIndex, matches_all
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,6 +41,7 @@ NAME: Final = "InterPodAffinity"
 
 _FILTER_STATE: Final = f"PreFilter{NAME}"
 _SCORE_STATE: Final = f"PreScore{NAME}"
+_EXPLAINED_STATE: Final = f"Explained{NAME}"
 _NO_FILTER_STATE: Final = error(f'error reading "{_FILTER_STATE}" from cycleState: not found')
 _NO_SCORE_STATE: Final = error(f'failed to read "{_SCORE_STATE}" from cycleState: not found')
 #: Kinds of terms of pods on nodes that scores can depend on.
@@ -184,9 +186,13 @@ class InterPodAffinity:
         own: scoring.ScoreState | None = state.find(_SCORE_STATE)
         return _NO_SCORE_STATE if own is None else scoring.score_rows(own, rows)
 
-    def explain_score(self, _state: CycleState, pod: PodInfo, node: NodeInfo) -> Formula:
-        """See explaining.explain_score."""
-        parts = scoring.contributions(self._handle.table, pod, self._namespaces, self._hard_affinity_weight)
+    def explain_score(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Formula:
+        """See explaining.explain_score; the terms are looked for once, for all nodes."""
+        parts: Sequence[scoring.Contribution] | None = state.find(_EXPLAINED_STATE)
+        if parts is None:
+            terms = scoring.contributions(self._handle.table, pod, self._namespaces, self._hard_affinity_weight)
+            parts = tuple(terms)
+            state.write(_EXPLAINED_STATE, parts)
         return explaining.explain_score(parts, node)
 
     def explain_normalized(

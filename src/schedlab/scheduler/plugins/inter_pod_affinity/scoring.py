@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from schedlab.scheduler.framework.pod_facts import TermKind
 from schedlab.scheduler.framework.pod_index import PodIndex, PodQuery, sums_by_value
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
 from schedlab.scheduler.plugins.inter_pod_affinity.terms import (
     PlacedTerm,
     TermIndex,
-    TermKind,
     look_up,
     namespace_labels,
 )
@@ -44,24 +44,27 @@ class ScoreState:
 
     domains: dict[str, DomainWeights] = field(default_factory=dict)
 
-    def add(self, label: LabelColumn, per_node: NDArray[np.int32], weight: int) -> None:
-        """Add the weight for each of per_node: int32[N] to the domain of the node, if it is in one."""
-        sums = sums_by_value(label, per_node)
-        if not sums.any():
+    def add(self, part: Contribution) -> None:
+        """Add the weight for each pod to the domain it is in."""
+        if not part.counts.any():
             return
-        found = self.domains.get(label.key)
+        found = self.domains.get(part.label.key)
         if found is None:
-            found = self.domains[label.key] = DomainWeights(label, np.zeros(len(label.values) + 1, np.int64))
-        found.weights[:] += weight * sums
+            found = DomainWeights(part.label, np.zeros(len(part.label.values) + 1, np.int64))
+            self.domains[part.label.key] = found
+        found.weights[:] += part.weight * part.counts
 
 
 class Contribution(NamedTuple):
-    """What one term adds: its weight for each of per_node: int32[N] pods in a domain; `selector` says which pods."""
+    """What one term adds: its weight for each pod in a domain; `selector` says which pods.
+
+    counts: int64[V + 1] pods by value of the label, the last number is that of nodes without it: 0.
+    """
 
     whose: str
     selector: Selector
     label: LabelColumn
-    per_node: NDArray[np.int32]
+    counts: NDArray[np.int64]
     weight: int
 
 
@@ -72,9 +75,9 @@ def contributions(
     index = PodIndex.of(table)
     for own_terms, sign in ((pod.preferred_affinity_terms, 1), (pod.preferred_anti_affinity_terms, -1)):
         for term in look_up(own_terms, namespaces):
-            per_node = index.per_node(PodQuery((term.pods,)))
             label = table.label(term.topology_key)
-            yield Contribution("the pod", term.pods.selector, label, per_node, sign * term.weight)
+            counts = sums_by_value(label, index.per_node(PodQuery((term.pods,))))
+            yield Contribution("the pod", term.pods.selector, label, counts, sign * term.weight)
     terms = TermIndex.of(table)
     labels = namespace_labels(pod.namespace, namespaces)
     for placed in terms.matching(TermKind.REQUIRED, pod, labels) if hard_affinity_weight > 0 else ():
@@ -86,14 +89,15 @@ def contributions(
 
 def _of_placed(table: NodeTable, terms: TermIndex, placed: PlacedTerm, weight: int) -> Contribution:
     label = table.label(placed.term.topology_key)
-    return Contribution(f"pods with {placed.kind.value}", placed.term.selector, label, terms.per_node(placed), weight)
+    counts = sums_by_value(label, terms.per_node(placed))
+    return Contribution(f"pods with {placed.kind.value}", placed.term.selector, label, counts, weight)
 
 
 def make_state(table: NodeTable, pod: PodInfo, namespaces: Lister, hard_affinity_weight: int) -> ScoreState:
     """Add up what all terms contribute."""
     state = ScoreState()
     for each in contributions(table, pod, namespaces, hard_affinity_weight):
-        state.add(each.label, each.per_node, each.weight)
+        state.add(each)
     return state
 
 

@@ -8,16 +8,23 @@ Differs: upstream goes through the terms of every pod with affinity in each cycl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
-from operator import attrgetter
+from itertools import chain
 from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
 from schedlab.scheduler.framework.node_table import take_rows
-from schedlab.scheduler.framework.pod_index import LabelBuckets, PodGroups, PodTerm, change_count
+from schedlab.scheduler.framework.pod_facts import KnownTerm, TermKind
+from schedlab.scheduler.framework.pod_index import (
+    LabelBuckets,
+    PodGroups,
+    PodTerm,
+    change_count,
+    count_rows,
+    rows_by_group,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,42 +39,31 @@ ARRAYS_MAX: Final = 1024
 _KEY: Final = "affinity-terms"
 
 
-class TermKind(Enum):
-    """What a pod on a node wants of others."""
-
-    REQUIRED = "required affinity"
-    REQUIRED_ANTI = "required anti-affinity"
-    PREFERRED = "preferred affinity"
-    PREFERRED_ANTI = "preferred anti-affinity"
-
-
-_TERMS: Final[Mapping[TermKind, Callable[[PodInfo], tuple[AffinityTerm, ...]]]] = {
-    TermKind.REQUIRED: attrgetter("required_affinity_terms"),
-    TermKind.REQUIRED_ANTI: attrgetter("required_anti_affinity_terms"),
-    TermKind.PREFERRED: attrgetter("preferred_affinity_terms"),
-    TermKind.PREFERRED_ANTI: attrgetter("preferred_anti_affinity_terms"),
-}
-
-
 @dataclass(slots=True, eq=False)
 class PlacedTerm:
     """A term that pods on nodes have, and how often by node name (a pod may have it twice)."""
 
-    kind: TermKind
-    term: AffinityTerm
+    known: KnownTerm
     nodes: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def kind(self) -> TermKind:
+        """What pods want of those that the term speaks of."""
+        return self.known.kind
 
-_Group = tuple[TermKind, "AffinityTerm"]
+    @property
+    def term(self) -> AffinityTerm:
+        """The term itself."""
+        return self.known.term
 
 
-class TermIndex(PodGroups[_Group]):
+class TermIndex(PodGroups[KnownTerm]):
     """The terms of all pods on nodes; a Column of the node table."""
 
     def __init__(self, table: NodeTable, arrays_max: int = ARRAYS_MAX) -> None:
         super().__init__(table)
         self._arrays_max = arrays_max
-        self._terms: dict[_Group, PlacedTerm] = {}
+        self._terms: dict[KnownTerm, PlacedTerm] = {}
         self._by_kind: dict[TermKind, LabelBuckets[PlacedTerm]] = {kind: LabelBuckets() for kind in TermKind}
         # In order of use, the one to go next first.
         self._arrays: dict[PlacedTerm, NDArray[np.int32]] = {}
@@ -105,24 +101,21 @@ class TermIndex(PodGroups[_Group]):
         """See Column."""
         other = TermIndex(table, self._arrays_max)
         other._on_node = self._nodes_copy()
-        for group, placed in self._terms.items():
-            other._add_term(group).nodes = dict(placed.nodes)
+        for known, placed in self._terms.items():
+            other._add_term(known).nodes = dict(placed.nodes)
         for placed, array in self._arrays.items():
-            other._arrays[other._terms[placed.kind, placed.term]] = array.copy()
+            other._arrays[other._terms[placed.known]] = array.copy()
         return other
 
-    def _add_term(self, group: _Group) -> PlacedTerm:
-        kind, term = group
-        placed = self._terms[group] = PlacedTerm(kind, term)
-        self._by_kind[kind].add(term.selector, placed)
+    def _add_term(self, known: KnownTerm) -> PlacedTerm:
+        placed = self._terms[known] = PlacedTerm(known)
+        self._by_kind[known.kind].add(known.term.selector, placed)
         return placed
 
-    def _groups(self, pod: PodInfo) -> tuple[_Group, ...]:
-        if not pod.has_affinity:
-            return ()
-        return tuple((kind, term) for kind, terms in _TERMS.items() for term in terms(pod))
+    def _groups(self, pod: PodInfo) -> tuple[KnownTerm, ...]:
+        return pod.known_terms
 
-    def _change(self, group: _Group, node_name: str, step: int, row: int | None) -> None:
+    def _change(self, group: KnownTerm, node_name: str, step: int, row: int | None) -> None:
         placed = self._terms.get(group)
         if placed is None:
             placed = self._add_term(group)
@@ -141,38 +134,26 @@ class TermIndex(PodGroups[_Group]):
 
 
 class TermsAtRest(TermIndex):
-    """The same over a table at rest: terms are looked for when a pod asks for those that speak of it."""
+    """The same over a table at rest: terms are counted once, when the first pod asks for those that speak of it."""
 
     def __init__(self, table: NodeTable) -> None:
         super().__init__(table)
-        self._found: dict[tuple[TermKind, PodInfo], list[PlacedTerm]] = {}
+        rows = rows_by_group(_known_terms(info.pods_with_affinity) for info in table.infos)
+        self._rows: dict[PlacedTerm, list[int]] = {self._add_term(known): found for known, found in rows.items()}
 
-    def set_node(self, row: int, info: NodeInfo) -> None:
+    def fill(self, infos: Sequence[NodeInfo]) -> None:
         """See Column."""
 
-    def has(self, *kinds: TermKind) -> bool:
+    def per_node(self, placed: PlacedTerm) -> NDArray[np.int32]:
         """See TermIndex."""
-        placed = (other for info in self._table.infos for other in info.pods_with_affinity)
-        return any(_TERMS[kind](other) for other in placed for kind in kinds)
+        array = self._arrays.get(placed)
+        if array is None:
+            array = self._arrays[placed] = count_rows(self._rows[placed], len(self._table))
+        return array
 
-    def matching(
-        self, kind: TermKind, pod: PodInfo, namespace_labels: Mapping[str, str] | None
-    ) -> Iterator[PlacedTerm]:
-        """See TermIndex."""
-        found = self._found.get((kind, pod))
-        if found is None:
-            found = self._found[kind, pod] = self._look_for(kind, pod, namespace_labels)
-        return iter(found)
 
-    def _look_for(self, kind: TermKind, pod: PodInfo, namespace_labels: Mapping[str, str] | None) -> list[PlacedTerm]:
-        found: dict[AffinityTerm, PlacedTerm] = {}
-        terms_of = _TERMS[kind]
-        for info in self._table.infos:
-            for other in info.pods_with_affinity:
-                for term in terms_of(other):
-                    if term.matches(pod, namespace_labels):
-                        change_count(found.setdefault(term, PlacedTerm(kind, term)).nodes, info.name, 1)
-        return list(found.values())
+def _known_terms(pods: Sequence[PodInfo]) -> Iterator[KnownTerm]:
+    return chain.from_iterable(pod.known_terms for pod in pods)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from schedlab.scheduler.plugins.inter_pod_affinity.terms import TermIndex, TermKind
+from schedlab.scheduler.framework.pod_facts import TermKind
+from schedlab.scheduler.plugins.inter_pod_affinity.terms import TermIndex
 from tests.unit.scheduler.plugins.little_cluster import LittleCluster, make_node, make_pod
 
 
