@@ -5,6 +5,7 @@
     moves      uid │ data
     pods       uid │ namespace │ name
     names      id │ names                     lists of node names, shared by the attempts on the same nodes
+    victims    key │ sequence                  for whose attempt the pod `namespace/name` had to go last
 
 Whoever decides only puts things into a queue; they are encoded and written by the thread, at the latest PAUSE_S later.
 A process that is killed loses no more than that; a machine that loses power may lose more (synchronous = NORMAL), since
@@ -62,6 +63,11 @@ CREATE INDEX attempts_of ON attempts (uid);
 CREATE TABLE moves (uid TEXT NOT NULL, data BLOB NOT NULL) STRICT;
 CREATE INDEX moves_of ON moves (uid);
 """
+#: What files of the same format may lack, because they are older.
+_LATER: Final = """
+CREATE TABLE IF NOT EXISTS victims (key TEXT PRIMARY KEY, sequence INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS victims_of ON victims (sequence);
+"""
 _COLUMNS: Final = "sequence, uid, names, head, block, place, end"
 _BLOCKS_KEPT: Final = 8
 
@@ -103,18 +109,33 @@ class DecisionFile:
 
     def keep(self, story: PodStory, attempt: Attempt) -> None:
         """See Archive."""
+        self._note(story)
         self._latest[story.namespace, story.name] = story.uid
-        self._pods[story.uid] = story.namespace, story.name
-        self._stories.pop(story.uid, None)
         self._writer.put(((story.uid, story.namespace, story.name), attempt))
 
     def keep_end(self, attempt: Attempt) -> None:
         """See Archive."""
         self._writer.put(partial(_keep_end, attempt))
 
-    def keep_move(self, uid: str, move: Move) -> None:
+    def keep_move(self, story: PodStory, move: Move) -> None:
         """See Archive."""
-        self._writer.put(partial(_keep_move, uid, move))
+        self._note(story)
+        self._writer.put(partial(_keep_move, (story.uid, story.namespace, story.name), move))
+
+    def _note(self, story: PodStory) -> None:
+        """Know the pod, and none any more that the thread has forgotten."""
+        while not self._writer.gone.empty():
+            uid = self._writer.gone.get()
+            name = self._pods.pop(uid, None)
+            if name is not None and self._latest.get(name) == uid:
+                del self._latest[name]
+        self._pods[story.uid] = story.namespace, story.name
+        self._stories.pop(story.uid, None)
+
+    def drop_moves(self, uid: str, kept: int) -> None:
+        """See Archive."""
+        self._stories.pop(uid, None)
+        self._writer.put(partial(_drop_moves, uid, kept))
 
     def flush(self) -> None:
         """Wait until everything that was given is written."""
@@ -129,28 +150,40 @@ class DecisionFile:
 
     def story(self, uid: str) -> PodStory | None:
         """See Archive."""
-        if uid not in self._pods:
+        if self._name_of(uid) is None:
             return None
         found = self._stories.get(uid)
         if found is None:
             found = self._stories[uid] = self._load_story(uid)
             if len(self._stories) > _STORIES_KEPT:
                 self._stories.popitem(last=False)
-        return found if found.attempts else None
+        return found if found.attempts or found.moves else None
+
+    def stories(self) -> Iterator[PodStory]:
+        """See Archive."""
+        query = "SELECT uid, min(rowid) AS began FROM moves GROUP BY uid ORDER BY began"
+        for uid, _ in self._reader.execute(query).fetchall():
+            name = self._name_of(uid)
+            if name is not None:
+                yield PodStory(uid, *name, moves=self._moves(uid))
+
+    def preemptor(self, key: str) -> Entry | None:
+        """See Archive."""
+        rows = self._rows("sequence = (SELECT sequence FROM victims WHERE key = ?)", key)
+        return self._entry(rows[0]) if rows else None
 
     def latest_uid(self, namespace: str, name: str) -> str | None:
         """See Archive."""
         return self._latest.get((namespace, name))
 
-    def newest_first(self, before: int) -> Iterator[Entry]:
+    def newest_first(self, before: int, after: int = 0) -> Iterator[Entry]:
         """See Archive."""
-        while rows := self._rows("sequence < ? ORDER BY sequence DESC", before):
+        while rows := self._rows("sequence < ? AND sequence > ? ORDER BY sequence DESC", before, after):
             yield from map(self._entry, rows)
             before = rows[-1][0]
 
-    def oldest_first(self, before: int) -> Iterator[Entry]:
+    def oldest_first(self, before: int, after: int = 0) -> Iterator[Entry]:
         """See Archive."""
-        after = 0
         while rows := self._rows("sequence > ? AND sequence < ? ORDER BY sequence", after, before):
             yield from map(self._entry, rows)
             after = rows[-1][0]
@@ -158,10 +191,9 @@ class DecisionFile:
     def status(self) -> dict[str, Any]:
         """See Archive."""
         writer = self._writer
-        [attempts] = self._reader.execute("SELECT count(*) FROM attempts").fetchone()
         return {
             "file": str(self._file.absolute()),
-            "attempts": attempts,
+            "attempts": writer.count,
             "bytes": writer.size_bytes,
             "bytesMax": writer.bytes_max,
             "forgottenAttempts": writer.forgotten,
@@ -173,21 +205,36 @@ class DecisionFile:
         query = f"SELECT {_COLUMNS} FROM attempts WHERE {where} LIMIT {_READ}"  # noqa: S608 - no values in it
         return self._reader.execute(query, values).fetchall()
 
+    def _name_of(self, uid: str) -> tuple[str, str] | None:
+        """Return namespace and name of a pod; the thread may just have written of one that it had forgotten."""
+        found = self._pods.get(uid)
+        if found is None:
+            found = self._reader.execute("SELECT namespace, name FROM pods WHERE uid = ?", (uid,)).fetchone()
+        return found
+
+    def _known_name(self, uid: str) -> tuple[str, str]:
+        name = self._name_of(uid)
+        assert name is not None, f"attempts of pod {uid} are kept without its name"
+        return name
+
     def _load_story(self, uid: str) -> PodStory:
-        story = PodStory(uid, *self._pods[uid])
+        story = PodStory(uid, *self._known_name(uid))
         query = f"SELECT {_COLUMNS} FROM attempts WHERE uid = ? ORDER BY sequence"  # noqa: S608 - no values in it
         story.attempts = [self._attempt(row) for row in self._reader.execute(query, (uid,)).fetchall()]
-        moves = self._reader.execute("SELECT data FROM moves WHERE uid = ? ORDER BY rowid", (uid,)).fetchall()
-        story.moves = [_decode_move(data) for (data,) in moves]
+        story.moves = self._moves(uid)
         return story
 
+    def _moves(self, uid: str) -> list[Move]:
+        found = self._reader.execute("SELECT data FROM moves WHERE uid = ? ORDER BY rowid", (uid,)).fetchall()
+        return [_decode_move(data) for (data,) in found]
+
     def _entry(self, row: Row) -> Entry:
-        story = PodStory(row[1], *self._pods[row[1]])
+        story = PodStory(row[1], *self._known_name(row[1]))
         return row[0], story, self._attempt(row)
 
     def _attempt(self, row: Row) -> Attempt:
         sequence, uid, names, head, block, place, end = row
-        pod = bare_pod(uid, *self._pods[uid])
+        pod = bare_pod(uid, *self._known_name(uid))
         record = decode_head(head, pod, self._node_names(names))
         since, binding = (0, None) if end is None else decode_end(end, pod, record.attempt)
         packed = PackedCycle(record, self._block(block), place)
@@ -220,6 +267,7 @@ def _open(file: Path) -> sqlite3.Connection:
             if version == 0:
                 connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {FORMAT_VERSION}; COMMIT;")
             _check_version(version or FORMAT_VERSION, file)
+            connection.executescript(_LATER)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
         except BaseException:
@@ -253,12 +301,16 @@ class _Writer:
         self.connection = _open(file)
         heads = "SELECT count(*), coalesce(sum(length(head) + coalesce(length(end), 0)), 0) FROM attempts"
         self.count, self.size_bytes = self.connection.execute(heads).fetchone()
-        self.size_bytes += self.connection.execute("SELECT coalesce(sum(length(blob)), 0) FROM blocks").fetchone()[0]
+        for column, table in (("blob", "blocks"), ("data", "moves")):
+            sizes = f"SELECT coalesce(sum(length({column})), 0) FROM {table}"  # noqa: S608 - no values in it
+            self.size_bytes += self.connection.execute(sizes).fetchone()[0]
         # Closed blocks that were written lately, by identity; they are held, so that no other takes that.
         self.written: OrderedDict[int, tuple[Block, int]] = OrderedDict()
         self.names_id = 0
         self.last_names: Sequence[str] | None = None
         self.newest_ns = 0
+        #: Uids of pods that nothing is kept of any more.
+        self.gone: queue.SimpleQueue[str] = queue.SimpleQueue()
         # An event is set when what was queued before it is written; None ends the thread.
         self._jobs: queue.SimpleQueue[Kept | Job | threading.Event | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="decision-file", daemon=True)
@@ -347,29 +399,52 @@ class _Writer:
         """Drop the oldest attempts while there is too much of them, or they are too old."""
         while self.bytes_max and self.size_bytes > self.bytes_max:
             excess = self.count * (self.size_bytes - self.bytes_max) // self.size_bytes
-            if not self._drop("1", min(max(excess, 1), _DROPPED)):
+            if not self._drop("1", min(max(excess, 1), _DROPPED)) and not self._drop_untried(0):
                 break
-        while self.age_max_ns and self._drop(f"at_ns < {self.newest_ns - self.age_max_ns}", _DROPPED):
-            pass
+        before_ns = self.newest_ns - self.age_max_ns
+        while self.age_max_ns and self._drop(f"at_ns < {before_ns}", _DROPPED):
+            self._drop_untried(before_ns)
+
+    def _drop_untried(self, before_ns: int) -> int:
+        """Forget the oldest pods that were never tried, if nothing was heard of them since that time (0: whenever)."""
+        query = (
+            "SELECT uid, min(rowid) AS began, max(rowid) FROM moves WHERE uid NOT IN (SELECT uid FROM attempts) "
+            "GROUP BY uid ORDER BY began LIMIT ?"
+        )
+        dropped = 0
+        for uid, _, last in self.connection.execute(query, (_DROPPED,)).fetchall():
+            [data] = self.connection.execute("SELECT data FROM moves WHERE rowid = ?", (last,)).fetchone()
+            if not before_ns or _decode_move(data).at_ns < before_ns:
+                self._drop_pod(uid)
+                dropped += 1
+        return dropped
+
+    def _drop_pod(self, uid: str) -> None:
+        self.delete_moves("uid = ?", uid)
+        self.connection.execute("DELETE FROM pods WHERE uid = ?", (uid,))
+        self.gone.put(uid)
 
     def _drop(self, condition: str, count: int) -> int:
         rows = self.connection.execute(
             "DELETE FROM attempts WHERE sequence IN "  # noqa: S608 - the condition is made of numbers
             f"(SELECT sequence FROM attempts WHERE {condition} ORDER BY sequence LIMIT {count}) "
-            "RETURNING uid, length(head) + coalesce(length(end), 0)"
+            "RETURNING uid, length(head) + coalesce(length(end), 0), sequence"
         ).fetchall()
         unused = "DELETE FROM blocks WHERE id < (SELECT min(block) FROM attempts) RETURNING length(blob)"
-        self.size_bytes -= sum(size for _, size in rows)
+        self.size_bytes -= sum(size for _, size, _ in rows)
         self.size_bytes -= sum(size for (size,) in self.connection.execute(unused).fetchall())
         self.count -= len(rows)
         self.forgotten += len(rows)
-        gone = [(uid,) for uid in dict.fromkeys(uid for uid, _ in rows)]
-        for table in ("moves", "pods"):
-            self.connection.executemany(
-                f"DELETE FROM {table} WHERE uid = ? AND uid NOT IN (SELECT uid FROM attempts)",  # noqa: S608 - no values in it
-                gone,
-            )
+        self.connection.executemany("DELETE FROM victims WHERE sequence = ?", [(row[2],) for row in rows])
+        for uid in dict.fromkeys(row[0] for row in rows):
+            if self.connection.execute("SELECT 1 FROM attempts WHERE uid = ?", (uid,)).fetchone() is None:
+                self._drop_pod(uid)
         return len(rows)
+
+    def delete_moves(self, condition: str, *values: object) -> None:
+        """Forget moves."""
+        query = f"DELETE FROM moves WHERE {condition} RETURNING length(data)"  # noqa: S608 - no values in it
+        self.size_bytes -= sum(size for (size,) in self.connection.execute(query, values).fetchall())
 
 
 def _take_along(block: Block, attempt: Attempt) -> int:
@@ -398,6 +473,8 @@ def _keep(writer: _Writer, pod: PodName, attempt: Attempt, where: tuple[int, int
     writer.size_bytes += len(encoded)
     writer.count += 1
     writer.newest_ns = max(writer.newest_ns, head.started_ns)
+    for victim in head.victims:
+        writer.connection.execute("INSERT OR REPLACE INTO victims VALUES (?, ?)", (victim, attempt.sequence))
 
 
 def _keep_end(attempt: Attempt, writer: _Writer) -> None:
@@ -406,5 +483,13 @@ def _keep_end(attempt: Attempt, writer: _Writer) -> None:
     writer.size_bytes += len(encoded)
 
 
-def _keep_move(uid: str, move: Move, writer: _Writer) -> None:
-    writer.connection.execute("INSERT INTO moves VALUES (?, ?)", (uid, _encode(move)))
+def _keep_move(pod: PodName, move: Move, writer: _Writer) -> None:
+    encoded = _encode(move)
+    writer.connection.execute("INSERT OR IGNORE INTO pods VALUES (?, ?, ?)", pod)
+    writer.connection.execute("INSERT INTO moves VALUES (?, ?)", (pod[0], encoded))
+    writer.size_bytes += len(encoded)
+
+
+def _drop_moves(uid: str, kept: int, writer: _Writer) -> None:
+    newest = "SELECT rowid FROM moves WHERE uid = ? ORDER BY rowid DESC LIMIT ?"
+    writer.delete_moves(f"uid = ? AND rowid NOT IN ({newest})", uid, uid, kept)

@@ -47,19 +47,28 @@ class Archive(Protocol):
     def keep_end(self, attempt: Attempt) -> None:
         """Keep what is known of an attempt now that it is complete."""
 
-    def keep_move(self, uid: str, move: Move) -> None:
+    def keep_move(self, story: PodStory, move: Move) -> None:
         """Keep a pod's move in the queue."""
+
+    def drop_moves(self, uid: str, kept: int) -> None:
+        """Forget a pod's moves but for so many newest ones."""
 
     def story(self, uid: str) -> PodStory | None:
         """Return all that is kept of a pod."""
 
+    def stories(self) -> Iterator[PodStory]:
+        """Yield every pod that has moved in the queue with its moves alone, in the order in which they began."""
+
+    def preemptor(self, key: str) -> Entry | None:
+        """Return the newest attempt for which the pod `namespace/name` had to go."""
+
     def latest_uid(self, namespace: str, name: str) -> str | None:
         """Return the uid of the newest pod of that name."""
 
-    def newest_first(self, before: int) -> Iterator[Entry]:
-        """Yield attempts with lower numbers."""
+    def newest_first(self, before: int, after: int = 0) -> Iterator[Entry]:
+        """Yield attempts with numbers between the two."""
 
-    def oldest_first(self, before: int) -> Iterator[Entry]:
+    def oldest_first(self, before: int, after: int = 0) -> Iterator[Entry]:
         """Yield the same attempts from the first one on."""
 
     def status(self) -> dict[str, Any]:

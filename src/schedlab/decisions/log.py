@@ -1,21 +1,21 @@
 """The decision log: every attempt of every pod, also of failed and deleted pods, off the objects.
 
-It is the scheduler's observer. Attempts are kept by pod uid in the order they happened; the oldest pods leave memory
-when a limit of size or age is reached. With an archive (`archive`) they can still be had from there; without one they
+It is the scheduler's observer. Attempts are kept by pod uid in the order they happened; the pods that nothing has been
+heard of for the longest time leave memory when a limit of size or age is reached. With an archive (`archive`) they can still be had from there; without one they
 are forgotten, and that is counted, never silent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
 from schedlab.apimachinery.time import format_micro_time
 from schedlab.decisions.archive import Archive, Entry
-from schedlab.decisions.packing import PackedCycle, Packer, unpack
+from schedlab.decisions.packing import PackedCycle, Packer, Sharer, unpack
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.scheduler.framework.record import BindingRecord, CycleRecord, QueueMove
 
@@ -27,6 +27,7 @@ DEFAULT_BYTES_MAX: Final = 512 * 1024 * 1024
 _ATTEMPT_OVERHEAD_BYTES: Final = 2048
 # What a pod costs beside its attempts: its names and its moves in the queue.
 _STORY_OVERHEAD_BYTES: Final = 768
+_BINDINGS: Final = Sharer(("pre_bind", "bind", "extender_calls", "unschedulable_plugins", "custom"))
 #: So many moves of one pod are kept.
 MOVES_MAX: Final = 64
 
@@ -151,6 +152,7 @@ class DecisionLog:
         self._preempted: dict[str, Preempted] = {}
         self._node_names: tuple[str, ...] = ()
         self._last_names: Sequence[str] = ()
+        self._last_binding: BindingRecord | None = None
         self._packer = Packer()
         self._listeners: list[Callable[[str], None]] = []
 
@@ -169,7 +171,7 @@ class DecisionLog:
     def take(self, record: CycleRecord, by: str) -> None:
         """Take a finished scheduling cycle of one of the schedulers."""
         self._share_node_names(record)
-        story = self._story(record)
+        story = self._story(record.pod)
         attempt = Attempt(self._packer.pack(record), self._next_sequence, by)
         story.attempts.append(attempt)
         self._in_order[attempt.sequence] = story, attempt
@@ -182,9 +184,7 @@ class DecisionLog:
         self._forget_oldest(story.uid, record.started_ns)
         if record.result != "scheduled":
             self._complete(story.uid, attempt)
-        for victim in record.victims:
-            node = next((node for _, node, _ in record.post_filter.values() if node), "")
-            self._preempted[victim] = Preempted(record.pod.key, record.attempt, node or "", record.started_ns)
+        self._preempted |= dict.fromkeys(record.victims, _preempted(story, attempt))
 
     def binding(self, record: BindingRecord, by: str = "") -> None:
         """Take a finished binding cycle (Observer)."""
@@ -193,22 +193,30 @@ class DecisionLog:
             return
         for attempt in reversed(story.attempts):
             if attempt.number == record.attempt and attempt.by == by:
-                attempt.binding = record
+                attempt.binding = self._compact(record, attempt)
                 self._complete(story.uid, attempt)
                 return
 
+    def _compact(self, record: BindingRecord, attempt: Attempt) -> BindingRecord:
+        """Return a binding that shares with others what is equal; the pod is that of the attempt, not the assumed one."""
+        own = replace(record, pod=attempt.packed.head.pod)
+        if self._last_binding is not None:
+            _BINDINGS.share(own, self._last_binding)
+        self._last_binding = own
+        return own
+
     def queue_move(self, move: QueueMove) -> None:
         """Take a pod's move in the queue (Observer)."""
-        story = self._stories.get(move.pod.uid)
-        if story is None:
-            story = self._begin(move.pod)
+        story = self._story(move.pod)
         moves = story.moves
         made = Move(move.at_ns, move.place, move.reason, move.hints, move.gate)
         moves.append(made)
+        dropped = MOVES_MAX // 2 if len(moves) > MOVES_MAX else 0
+        del moves[:dropped]
         if self.archive is not None:
-            self.archive.keep_move(story.uid, made)
-        if len(moves) > MOVES_MAX:
-            del moves[: MOVES_MAX // 2]
+            self.archive.keep_move(story, made)
+            if dropped:
+                self.archive.drop_moves(story.uid, len(moves))
 
     def take_over(self, stories: Iterable[PodStory]) -> None:
         """Add what another log has kept of pods, but for those that are known here.
@@ -223,6 +231,7 @@ class DecisionLog:
             self._stories[story.uid] = story
             self._latest_uid[story.namespace, story.name] = story.uid
             self._in_order[attempt.sequence] = story, attempt
+            self._preempted |= dict.fromkeys(attempt.packed.head.victims, _preempted(story, attempt))
             if self.archive is not None:
                 self.archive.keep(story, attempt)
             if attempt.complete_since:
@@ -233,7 +242,7 @@ class DecisionLog:
             self.size_bytes += story.size_bytes
             if self.archive is not None:
                 for move in story.moves:
-                    self.archive.keep_move(uid, move)
+                    self.archive.keep_move(story, move)
             self._forget_oldest(uid, 0)
 
     def story(self, uid: str) -> PodStory | None:
@@ -249,29 +258,49 @@ class DecisionLog:
         return None if uid is None else self.story(uid)
 
     def preempted_by(self, namespace: str, name: str) -> Preempted | None:
-        """Return who made the newest pod of that name go, if anybody did."""
-        return self._preempted.get(f"{namespace}/{name}")
+        """Return who made a pod of that name go last, if anybody did."""
+        key = f"{namespace}/{name}"
+        found = self._preempted.get(key)
+        if found is None and self.archive is not None:
+            kept = self.archive.preemptor(key)
+            return None if kept is None else _preempted(kept[1], kept[2])
+        return found
 
     def stories(self) -> Sequence[PodStory]:
-        """Return what memory holds of every pod, oldest pods first."""
+        """Return what memory holds of every pod; those come last that something was heard of last."""
         return tuple(self._stories.values())
+
+    def every_story(self) -> Iterator[PodStory]:
+        """Yield what is known of every pod, archived ones first; of these the moves alone."""
+        if self.archive is not None:
+            yield from (story for story in self.archive.stories() if story.uid not in self._stories)
+        yield from self.stories()
 
     def newest_first(self, before: int | None = None) -> Iterator[Entry]:
         """Yield (sequence number, story, attempt) of all attempts, or those with lower numbers; archived ones, too."""
         oldest = self._oldest_sequence()
-        for sequence in range(min(before or self._next_sequence, self._next_sequence) - 1, oldest - 1, -1):
+        sequence = upper = min(before or self._next_sequence, self._next_sequence)
+        while sequence > oldest:
+            sequence -= 1
             found = self._in_order.get(sequence)
             if found is not None:
+                if self.archive is not None and upper > sequence + 1:
+                    yield from self.archive.newest_first(upper, sequence)
+                upper = sequence
                 yield sequence, *found
         if self.archive is not None:
-            yield from self.archive.newest_first(min(before or oldest, oldest))
+            yield from self.archive.newest_first(upper)
 
     def oldest_first(self) -> Iterator[Entry]:
         """Yield the same from the first attempt on."""
-        if self.archive is not None:
-            yield from self.archive.oldest_first(self._oldest_sequence())
+        last = 0
         for sequence, (story, attempt) in tuple(self._in_order.items()):
+            if self.archive is not None and sequence > last + 1:
+                yield from self.archive.oldest_first(sequence, last)
+            last = sequence
             yield sequence, story, attempt
+        if self.archive is not None:
+            yield from self.archive.oldest_first(self._next_sequence, last)
 
     def _oldest_sequence(self) -> int:
         return next(iter(self._in_order), self._next_sequence)
@@ -293,10 +322,13 @@ class DecisionLog:
     def __len__(self) -> int:
         return len(self._stories)
 
-    def _story(self, record: CycleRecord) -> PodStory:
-        pod = record.pod
-        story = self._stories.get(pod.uid)
-        return self._begin(pod) if story is None else story
+    def _story(self, pod: PodInfo) -> PodStory:
+        """Return the story of a pod that something is heard of, which makes it the last to be forgotten."""
+        story = self._stories.pop(pod.uid, None)
+        if story is None:
+            return self._begin(pod)
+        self._stories[pod.uid] = story
+        return story
 
     def _begin(self, pod: PodInfo) -> PodStory:
         story = PodStory(pod.uid, pod.namespace, pod.name, size_bytes=_STORY_OVERHEAD_BYTES)
@@ -333,9 +365,11 @@ class DecisionLog:
                 del self._latest_uid[story.namespace, story.name]
 
     def _is_too_old(self, story: PodStory, now_ns: int) -> bool:
-        if not self.age_max_ns or not story.attempts:
+        if not self.age_max_ns:
             return False
-        return story.attempts[-1].packed.head.started_ns < now_ns - self.age_max_ns
+        heard_of = [attempt.packed.head.started_ns for attempt in story.attempts[-1:]]
+        heard_of += [move.at_ns for move in story.moves[-1:]]
+        return max(heard_of, default=now_ns) < now_ns - self.age_max_ns
 
     def _complete(self, uid: str, attempt: Attempt) -> None:
         attempt.complete_since = self._newest_revision() + 1
@@ -343,3 +377,9 @@ class DecisionLog:
             self.archive.keep_end(attempt)
         for listener in self._listeners:
             listener(uid)
+
+
+def _preempted(story: PodStory, attempt: Attempt) -> Preempted:
+    head = attempt.packed.head
+    node = next((node for _, node, _ in head.post_filter.values() if node), "")
+    return Preempted(f"{story.namespace}/{story.name}", head.attempt, node or "", head.started_ns)

@@ -270,7 +270,7 @@ class Packer:
         """Pack a record, which is taken over. Parts equal to those of the record before are shared with it."""
         arrays = _take_arrays(record)
         if self._last is not None:
-            _share(record, self._last)
+            _SHARER.share(record, self._last)
         self._last = record
         block = self._block
         packed = PackedCycle(record, block, block.add(arrays, len(record.node_names)))
@@ -378,13 +378,20 @@ _SHARED: Final = (
 )
 
 
-_shared_parts: Final = attrgetter(*_SHARED)
+class Sharer:
+    """Lets records have the values of earlier ones where they are equal."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names, self._values = names, attrgetter(*names)
+
+    def share(self, record: object, earlier: object) -> None:
+        """Take the values of an earlier record that are equal."""
+        for name, mine, theirs in zip(self._names, self._values(record), self._values(earlier), strict=True):
+            if mine is not theirs and mine == theirs:
+                setattr(record, name, theirs)
 
 
-def _share(head: CycleRecord, earlier: CycleRecord) -> None:
-    for name, mine, theirs in zip(_SHARED, _shared_parts(head), _shared_parts(earlier), strict=True):
-        if mine is not theirs and mine == theirs:
-            setattr(head, name, theirs)
+_SHARER: Final = Sharer(_SHARED)
 
 
 # --- Reasons ---------------------------------------------------------------------------------------------------------

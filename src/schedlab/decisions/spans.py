@@ -7,6 +7,7 @@ So many steps are kept of one pod and of all; what is forgotten is counted.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -119,7 +120,8 @@ class SpanLog:
             text += f" ({move.gate[0]}: {move.gate[1]})"
         if move.hints:
             text += f" ({', '.join(f'{plugin} says {hint}' for _, plugin, hint, _ in move.hints)})"
-        self._note(pod.uid, pod.namespace, pod.name, "queue", text, move.at_ns)
+        # Most pods go the same way: they share the words.
+        self._note(pod.uid, pod.namespace, pod.name, "queue", sys.intern(text), move.at_ns)
 
     def cycle(self, record: CycleRecord) -> None:
         """Take a finished scheduling cycle (Observer)."""

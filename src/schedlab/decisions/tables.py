@@ -112,7 +112,7 @@ def rows(log: DecisionLog, table: Table, query: Query) -> Iterator[Row]:
 def rows_of_attempts(log: DecisionLog, table: Table, query: Query) -> Iterator[Iterator[Row]]:
     """Yield the same by attempt (moves: by pod), also those that have none, for whoever must not be kept long."""
     if table == "moves":
-        for story in log.stories():
+        for story in log.every_story():
             wanted = query.namespace in ("", story.namespace) and query.pod in ("", story.name)
             yield move_rows(story) if wanted else iter(())
         return

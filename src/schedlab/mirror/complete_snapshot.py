@@ -80,16 +80,14 @@ class Saving:
 
     def steps(self, file: DecisionFile) -> Iterator[None]:
         """Hand the decisions to a file, attempt by attempt."""
-        seen: dict[str, None] = {}
         for _, story, attempt in self._log.oldest_first():
             file.keep(story, attempt)
             if attempt.complete_since:
                 file.keep_end(attempt)
-            if story.uid not in seen:
-                seen[story.uid] = None
-                whole = self._log.story(story.uid)
-                for move in () if whole is None else whole.moves:
-                    file.keep_move(story.uid, move)
+            yield
+        for story in self._log.every_story():
+            for move in story.moves:
+                file.keep_move(story, move)
             yield
 
     def finish(self, folder: Path, target: Path) -> None:
@@ -148,6 +146,7 @@ def _stories(database: bytes) -> Sequence[PodStory]:
         file = DecisionFile(Path(folder), bytes_max=0)
         try:
             uids = dict.fromkeys(story.uid for _, story, _ in file.oldest_first(_ALL))
+            uids |= dict.fromkeys(story.uid for story in file.stories())
             return tuple(story for uid in uids if (story := file.story(uid)) is not None)
         finally:
             file.close()

@@ -11,7 +11,7 @@ import pytest
 
 from schedlab.cluster.decision_file import FILE_NAME, DecisionFile
 from schedlab.decisions.explain import PodQuestion, explain
-from schedlab.decisions.log import DecisionLog
+from schedlab.decisions.log import MOVES_MAX, DecisionLog
 from schedlab.decisions.tables import Query, attempts, rows
 from schedlab.kernel.errors import SchedlabError
 from schedlab.scheduler.framework.record import (
@@ -151,6 +151,80 @@ def test_what_leaves_memory_is_still_in_the_file(tmp_path: Path) -> None:
     assert first is not None
     assert first.attempts[0].cycle().selected == "c"
     assert len(attempts(log, Query(), limit=100)) == 20
+    file.close()
+
+
+def test_attempts_that_left_memory_between_others_are_listed_in_their_place(tmp_path: Path) -> None:
+    log, file = log_in(tmp_path, bytes_max=9000)
+    for number in range(8):
+        # The pod p is tried again and again; of the others nothing is heard any more.
+        log.cycle(records.failed(number + 1))
+        log.cycle(records.scheduled(pod=records.pod(f"p{number}", f"uid-{number}")))
+    file.flush()
+
+    assert 0 < log.status()["attempts"] < 16
+    assert [row["sequence"] for row in attempts(log, Query(), limit=100)] == list(range(16, 0, -1))
+    assert [row["sequence"] for row in rows(log, "attempts", Query())] == list(range(1, 17))
+    assert [sequence for sequence, _, _ in log.newest_first(5)] == [4, 3, 2, 1]
+    file.close()
+
+
+def test_moves_are_exported_alike_after_a_restart(tmp_path: Path) -> None:
+    log, file = log_in(tmp_path)
+    fill(log)
+    gated = records.pod("gated", "uid-gated")
+    log.queue_move(QueueMove(gated, 3, "gated", "UnschedulablePodAdd", gate=("SchedulingGates", "waits")))
+    for number in range(MOVES_MAX + 1):
+        log.queue_move(QueueMove(records.pod("busy", "uid-busy"), number, "active", "PodUpdate"))
+    before = list(rows(log, "moves", Query()))
+    file.close()
+
+    again, file = log_in(tmp_path)
+
+    assert list(rows(again, "moves", Query())) == before
+    assert [row["gate"] for row in rows(again, "moves", Query(pod="gated"))] == ["SchedulingGates: waits"]
+    again.queue_move(QueueMove(gated, 4, "active", "PodUpdate"))
+    assert [row["place"] for row in rows(again, "moves", Query(pod="gated"))] == ["gated", "active"]
+    file.close()
+
+
+def test_who_made_a_pod_go_is_known_after_a_restart(tmp_path: Path) -> None:
+    log, file = log_in(tmp_path)
+    log.cycle(full_record(1))
+    told = log.preempted_by("default", "v")
+    file.close()
+
+    again, file = log_in(tmp_path)
+
+    assert told is not None
+    assert again.preempted_by("default", "v") == told
+    assert again.preempted_by("default", "p") is None
+    file.close()
+
+
+def test_pods_that_were_never_tried_are_forgotten_at_the_limit_too(tmp_path: Path) -> None:
+    log, file = log_in(tmp_path, bytes_max=1, file_bytes=5_000)
+    for number in range(1500):
+        pod = records.pod(f"p{number}", f"uid-{number}")
+        log.queue_move(QueueMove(pod, number, "gated", "UnschedulablePodAdd"))
+    file.flush()
+
+    assert log.status()["archive"]["bytes"] <= 5_000
+    assert log.find("default", "p0") is None
+    file.close()
+
+
+def test_a_file_of_before_there_were_victims_is_taken_over(tmp_path: Path) -> None:
+    log, file = log_in(tmp_path)
+    fill(log)
+    file.close()
+    with sqlite3.connect(tmp_path / FILE_NAME) as connection:
+        connection.execute("DROP TABLE victims")
+
+    again, file = log_in(tmp_path)
+
+    assert again.find("default", "p") is not None
+    assert again.preempted_by("default", "v") is None
     file.close()
 
 

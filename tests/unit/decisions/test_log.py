@@ -111,3 +111,29 @@ def test_who_made_a_pod_go_is_remembered() -> None:
 
     assert log.preempted_by("default", "victim") == ("default/p", 3, "a", 7)
     assert log.preempted_by("default", "p") is None
+
+
+def test_a_pod_that_is_tried_again_and_again_lets_others_grow_old() -> None:
+    log = DecisionLog(age_max_ns=10)
+    for moment in range(100, 130):
+        log.cycle(records.failed(moment, started_ns=moment))
+        log.cycle(records.failed(pod=records.pod(f"p{moment}", f"uid-{moment}"), started_ns=moment))
+
+    assert log.find("default", "p") is not None
+    assert log.find("default", "p110") is None
+    assert log.find("default", "p129") is not None
+
+
+def test_bindings_keep_no_second_state_of_the_pod() -> None:
+    log = DecisionLog()
+    for number in (1, 2):
+        log.cycle(records.scheduled(number))
+        log.binding(records.bound(number))
+
+    story = log.story("uid-p")
+    assert story is not None
+    first, second = (attempt.binding for attempt in story.attempts)
+    assert first is not None
+    assert second is not None
+    assert first.pod is story.attempts[0].packed.head.pod
+    assert first.bind is second.bind

@@ -16,7 +16,6 @@ from schedlab.api.rules.ports import HostPort, conflicts
 from schedlab.api.rules.requests import NonZeroRequest
 from schedlab.api.rules.volumes import claim_name
 from schedlab.scheduler.framework.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resource
-from schedlab.scheduler.framework.helpers.lazy import lazy
 from schedlab.scheduler.framework.pod_facts import AffinityTerm, KnownTerm, PodKind, asks_the_same, facts_of, kind_of
 
 if TYPE_CHECKING:
@@ -47,6 +46,20 @@ class PodInfo:
     in tests and forks. `facts` are computed on first use and shared by pods that have them in common.
     """
 
+    __slots__ = (
+        "facts",
+        "key",
+        "known_claim_keys",
+        "known_kind",
+        "labels",
+        "name",
+        "namespace",
+        "pod",
+        "priority",
+        "stored",
+        "uid",
+    )
+
     def __init__(self, pod: Pod, stored: StoredObject | None = None) -> None:
         meta = pod.metadata
         self.pod = pod
@@ -58,24 +71,31 @@ class PodInfo:
         self.labels = meta.labels
         self.priority = pod.spec.priority or 0
         self.facts = facts_of(pod, stored)
+        self.known_kind: PodKind | None = None
+        self.known_claim_keys: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
         return f"PodInfo({self.key})"
 
     def on_node(self, node_name: str) -> PodInfo:
         """Return the pod as it will be once it is bound to the node; what was computed already is kept."""
-        other = PodInfo.__new__(PodInfo)
-        other.__dict__.update(self.__dict__)
+        other = self._copy()
         other.pod = replace(self.pod, spec=replace(self.pod.spec, node_name=node_name))
         return other
 
     def with_labels(self, labels: dict[str, str]) -> PodInfo:
         """Return the pod with other labels; what was computed already is kept."""
-        other = PodInfo.__new__(PodInfo)
-        other.__dict__.update(self.__dict__)
+        other = self._copy()
         other.pod = replace(self.pod, metadata=replace(self.pod.metadata, labels=labels))
-        other.labels = labels
-        other.__dict__.pop("kind", None)
+        other.labels, other.known_kind = labels, None
+        return other
+
+    def _copy(self) -> PodInfo:
+        other = PodInfo.__new__(PodInfo)
+        other.pod, other.stored, other.facts = self.pod, self.stored, self.facts
+        other.namespace, other.name, other.uid, other.key = self.namespace, self.name, self.uid, self.key
+        other.labels, other.priority = self.labels, self.priority
+        other.known_kind, other.known_claim_keys = self.known_kind, self.known_claim_keys
         return other
 
     def reuse(self, earlier: PodInfo) -> bool:
@@ -85,13 +105,15 @@ class PodInfo:
             return False
         self.facts = earlier.facts
         if self.labels == earlier.labels and self.terminating == earlier.terminating:
-            self.kind = earlier.kind
+            self.known_kind = earlier.known_kind
         return True
 
-    @lazy
+    @property
     def kind(self) -> PodKind:
         """What queries for pods can tell of it; there is one object for all pods of a kind."""
-        return kind_of(self.namespace, self.labels, terminating=self.terminating)
+        if self.known_kind is None:
+            self.known_kind = kind_of(self.namespace, self.labels, terminating=self.terminating)
+        return self.known_kind
 
     @property
     def known_terms(self) -> tuple[KnownTerm, ...]:
@@ -148,11 +170,13 @@ class PodInfo:
         """What the pod takes on its node."""
         return self.facts.host_ports
 
-    @lazy
+    @property
     def claim_keys(self) -> tuple[str, ...]:
         """namespace/name of the persistent volume claims the pod mounts, those made for ephemeral volumes included."""
-        names = (claim_name(self.pod, volume) for volume in self.pod.spec.volumes)
-        return tuple(f"{self.namespace}/{name}" for name in names if name is not None)
+        if self.known_claim_keys is None:
+            names = (claim_name(self.pod, volume) for volume in self.pod.spec.volumes)
+            self.known_claim_keys = tuple(f"{self.namespace}/{name}" for name in names if name is not None)
+        return self.known_claim_keys
 
     @property
     def named_claim_keys(self) -> tuple[str, ...]:
