@@ -26,8 +26,11 @@ _LIMIT = 50
 def decisions(
     *,
     table: Annotated[
-        Literal["attempts", "verdicts", "scores", "moves"],
-        Parameter(help="Attempts, or what was said of every node, every score, every move in the queue."),
+        Literal["attempts", "verdicts", "filters", "scores", "moves"],
+        Parameter(
+            help="Attempts, or what was said of every node, by every filter of every node, every score, every move in the "
+            "queue."
+        ),
     ] = "attempts",
     namespace: Annotated[str, Parameter(name=["--namespace", "-n"], help="Only pods of this namespace.")] = "",
     pod: Annotated[str, Parameter(help="Only pods of this name.")] = "",

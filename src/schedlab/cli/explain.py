@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote, urlencode
 
 from cyclopts import Parameter
 
 from schedlab.apimachinery.references import parse_pod
 from schedlab.cli import simulator_api
+from schedlab.cli.data_text import data_text
 from schedlab.cli.explain_html import explain_html
 from schedlab.cli.explain_text import explain_text
 from schedlab.cli.help_text import help_text
 from schedlab.cli.kube_context import resolve, schedulers_beside
 from schedlab.cluster.home import Home
+from schedlab.kernel.errors import SchedlabError
 
 _EVERY_NODE = 1_000_000
-_FOUND, _NOT_FOUND = 200, 404
+_FOUND, _BAD_REQUEST, _NOT_FOUND = 200, 400, 404
+_OF_SEARCHES: Final = ("text", "json", "yaml")
 
 
 def explain(
@@ -54,10 +57,15 @@ def explain(
     home, usual = resolve(name, namespace)
     where, pod_name = parse_pod(pod, usual)
     if what_would_help:
+        if output not in _OF_SEARCHES:
+            raise SchedlabError(
+                f"a search has no form {output}", location="-o", hint=f"choose {', '.join(_OF_SEARCHES)}"
+            )
+        _refuse_together({"--node": node, "--vs": vs, "--all-plugins": all_plugins})
         wanted = "" if attempt is None else f"?attempt={attempt}"
         path = f"/api/v1/pods/{quote(where, safe='')}/{quote(pod_name, safe='')}/what-would-help{wanted}"
         answer = simulator_api.ask(home, "GET", path)
-        print(json.dumps(answer, indent=2) if output == "json" else help_text(answer))
+        print(help_text(answer) if output == "text" else data_text(answer, output))
         return 0
     query: list[tuple[str, Any]] = [("node", each) for each in node]
     if attempt is not None:
@@ -70,11 +78,21 @@ def explain(
         query.append(("detailed", _EVERY_NODE))
     path = f"/api/v1/decisions/{quote(where, safe='')}/{quote(pod_name, safe='')}"
     status, body = _explanation(home, f"{path}?{urlencode(query)}" if query else path)
+    if status == _BAD_REQUEST:
+        raise SchedlabError(body["message"])
     if status != _FOUND:
         print(f"error: {body.get('message', body)}", file=sys.stderr)
         return 1
     print(_shown(body, output, one_node=bool(node), all_plugins=all_plugins))
     return 0
+
+
+def _refuse_together(options: Mapping[str, object]) -> None:
+    for option, given in options.items():
+        if given:
+            raise SchedlabError(
+                "says nothing of what would help", location=option, hint="leave it out, or leave out --what-would-help"
+            )
 
 
 def _explanation(home: Home, path: str) -> tuple[int, dict[str, Any]]:
@@ -90,17 +108,9 @@ def _explanation(home: Home, path: str) -> tuple[int, dict[str, Any]]:
 
 def _shown(body: dict[str, Any], output: str, *, one_node: bool, all_plugins: bool) -> str:
     match output:
-        case "json":
-            return json.dumps(body, indent=2)
-        case "yaml":
-            return _yaml(body)
+        case "json" | "yaml":
+            return data_text(body, output)
         case "html":
             return explain_html(body)
         case _:
             return explain_text(body, wide=output == "wide", one_node=one_node, all_plugins=all_plugins)
-
-
-def _yaml(body: dict[str, Any]) -> str:
-    import yaml
-
-    return yaml.dump(body, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=120).rstrip()

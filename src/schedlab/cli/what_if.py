@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from schedlab.cli import simulator_api
+from schedlab.cli.data_text import data_text
 from schedlab.cli.kube_context import NameOption, resolve
 from schedlab.cli.manifests import read_manifests
 from schedlab.cli.options import read_seconds
@@ -78,7 +79,9 @@ def what_if(
     namespace: Annotated[
         str | None, Parameter(name=["--namespace", "-n"], help="Namespace of what is named; kubectl's if not given.")
     ] = None,
-    output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"], help="Form of the answer.")] = "text",
+    output: Annotated[
+        Literal["text", "json", "yaml"], Parameter(name=["--output", "-o"], help="Form of the answer.")
+    ] = "text",
     name: NameOption = None,
 ) -> int:
     """Make changes on a fork of the cluster, and tell which pods move and why. The cluster itself is not touched."""
@@ -90,7 +93,7 @@ def what_if(
         )
     body = {"changes": given, "forSeconds": read_seconds(duration, "--for"), **({} if at is None else {"at": at})}
     answer = simulator_api.ask(home, "POST", "/api/v1/what-if", body)
-    print(json.dumps(answer, indent=2) if output == "json" else what_if_text(answer))
+    print(what_if_text(answer) if output == "text" else data_text(answer, output))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The decision log as tables: one row per attempt, per verdict, per score, per move in the queue.
+"""The decision log as tables: one row per attempt, per node, per filter on a node, per score, per move in the queue.
 
     attempts(log, Query(plugin="NodeAffinity"), limit=100)      newest first; Search does the same a step at a time
     rows(log, "verdicts", Query(pod="web-0"))                   everything, oldest first, for exports and data frames
@@ -9,7 +9,7 @@ Rows are flat JSON values with the same keys in every row of a table, so that th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from schedlab.decisions.archive import Entry
     from schedlab.decisions.log import Attempt, DecisionLog, PodStory
 
-Table = Literal["attempts", "verdicts", "scores", "moves"]
+Table = Literal["attempts", "verdicts", "filters", "scores", "moves"]
 TABLES: Final[tuple[Table, ...]] = get_args(Table)
 Row = dict[str, Any]
 
@@ -122,8 +122,7 @@ def rows_of_attempts(log: DecisionLog, table: Table, query: Query) -> Iterator[I
         elif table == "attempts":
             yield iter((attempt_row(sequence, story, attempt),))
         else:
-            of_node = verdict_rows if table == "verdicts" else score_rows
-            yield of_node(sequence, story, attempt, query.node)
+            yield _OF_NODES[table](sequence, story, attempt, query.node)
 
 
 def columns(table: Iterable[Row]) -> dict[str, list[Any]]:
@@ -184,6 +183,42 @@ def verdict_rows(sequence: int, story: PodStory, attempt: Attempt, node: str = "
             }
 
 
+def filter_rows(sequence: int, story: PodStory, attempt: Attempt, node: str = "") -> Iterator[Row]:
+    """Yield what every filter said of every node, as far as it was asked: in full mode all of them of all nodes.
+
+    Of a node that was turned down in the search, that verdict counts: nominated pods were counted in.
+    """
+    cycle = attempt.cycle()
+    record = cycle.filter
+    if record is None:
+        return
+    key, names = _key(sequence, story, attempt), cycle.node_names
+    columns_of = (record.visited, record.failed_plugin, record.code, record.reason)
+    visited = {row: found for row, *found in zip(*(column.tolist() for column in columns_of), strict=True)}
+    for row in range(len(names)) if record.full_code is not None else visited:
+        if node not in ("", names[row]):
+            continue
+        failed, *found = visited.get(row, (PASSED, 0, 0))
+        for index, plugin in enumerate(record.plugins):
+            if index == failed:
+                code, reason = found
+            elif record.full_code is not None and record.full_reason is not None:
+                code, reason = int(record.full_code[index, row]), int(record.full_reason[index, row])
+            elif failed != PASSED and index > failed:
+                break
+            else:
+                code = reason = 0
+            yield {
+                **key,
+                "node": names[row],
+                "visited": row in visited,
+                "plugin": plugin,
+                "passed": code == 0,
+                "code": Code(code).text,
+                "reasons": ", ".join(REASONS.texts(reason)) if code else "",
+            }
+
+
 def score_rows(sequence: int, story: PodStory, attempt: Attempt, node: str = "") -> Iterator[Row]:
     """Yield every plugin's score of every node that was scored."""
     cycle = attempt.cycle()
@@ -207,6 +242,13 @@ def score_rows(sequence: int, story: PodStory, attempt: Attempt, node: str = "")
                 "final": final[at][index],
                 "total": total[at],
             }
+
+
+_OF_NODES: Final[Mapping[str, Callable[[int, PodStory, Attempt, str], Iterator[Row]]]] = {
+    "verdicts": verdict_rows,
+    "filters": filter_rows,
+    "scores": score_rows,
+}
 
 
 def move_rows(story: PodStory) -> Iterator[Row]:

@@ -29,6 +29,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 JSON: Final = "application/json; charset=UTF-8"
+#: A number has so many digits at most: SQLite and clocks take no greater ones.
+_DIGITS_MAX: Final = 18
 #: Requests with more than this are refused unless their handler allows it.
 BODY_BYTES_MAX: Final = 16 * 1024 * 1024
 _SEE: Final = "see docs/reference/rest.md"
@@ -93,8 +95,9 @@ class Request:
         text = self.word(name)
         if not text:
             return default
-        if not (text.isascii() and text.isdecimal()):
-            raise Refusal(400, f"{name}: {text!r} is not a number")
+        if not (text.isascii() and text.isdecimal()) or len(text) > _DIGITS_MAX:
+            shown = text if len(text) <= _DIGITS_MAX else f"{text[:_DIGITS_MAX]}…"
+            raise Refusal(400, f"{name}: {shown!r} is no whole number from 0 to {10**_DIGITS_MAX - 1}")
         return int(text)
 
     def flag(self, name: str) -> bool:

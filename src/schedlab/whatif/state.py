@@ -87,6 +87,12 @@ def state_at(cluster: Cluster, record: CycleRecord) -> PastState:
     journal = cluster.scheduler.journal
     if journal is None or record.position < 0 or not cluster.settings.history:
         raise SchedlabError("this cluster keeps no past", hint=KEEP_MORE)
+    if 0 < record.started_ns < journal.began_ns:
+        raise SchedlabError(
+            f"attempt {record.attempt} of {record.pod.key} was made before this process began, which does not know how "
+            "the cluster was then",
+            hint=f"what was decided is kept: schedlab explain {record.pod.key} --attempt {record.attempt}",
+        )
     if record.position < journal.whole_since or not journal.keeps(record):
         raise past_lost(record.revision)
     configuration = cluster.configurations.get(record.configuration)

@@ -131,3 +131,34 @@ def test_another_program_on_the_port_is_recognised(home: Home, capsys: pytest.Ca
         assert _run("explain", "p") == 2
 
     assert "not a schedlab simulator" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--node", "a"), "error: --node: says nothing of what would help"),
+        (("--vs", "a"), "error: --vs: says nothing of what would help"),
+        (("--all-plugins",), "error: --all-plugins: says nothing of what would help"),
+        (("-o", "html"), "error: -o: a search has no form html"),
+        (("-o", "wide"), "error: -o: a search has no form wide"),
+    ],
+)
+def test_options_that_mean_nothing_to_a_search_are_refused(
+    home: Home, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], message: str
+) -> None:
+    with _server(200, b"{}") as (url, asked):
+        home.write_cluster({"simulator": url})
+        assert _run("explain", "p", "--what-would-help", *options) == 2
+
+    assert asked == []
+    assert capsys.readouterr().err.startswith(message)
+
+
+def test_a_question_that_the_server_does_not_understand_is_bad_input(
+    home: Home, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with _server(400, b'{"message": "attempt: is no whole number"}') as (url, _):
+        home.write_cluster({"simulator": url})
+        assert _run("explain", "p", "--attempt", "-1") == 2
+
+    assert capsys.readouterr().err == "error: attempt: is no whole number\n"

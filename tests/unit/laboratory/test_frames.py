@@ -36,6 +36,20 @@ def test_both_frames_hold_what_the_rows_say(cluster: Cluster, table: Table) -> N
     assert polars.to_dicts() == rows
 
 
+def test_every_filter_of_every_node_is_there_after_the_first_that_failed_too() -> None:
+    """A record of the full mode tells all of them, of nodes that were not visited as well."""
+    tainted = make_node("a").capacity(cpu="2", pods="9").taint("key", "value", "NoSchedule")
+    made = Cluster(tainted, make_pod("big").req(cpu="9"))
+    made.run()
+
+    said = {row["plugin"]: row["reasons"] for row in made.table("filters", frame="rows") if not row["passed"]}
+
+    assert said == {
+        "TaintToleration": "node(s) had untolerated taint(s)",
+        "NodeResourcesFit": "Insufficient cpu",
+    }
+
+
 def test_a_table_without_rows_is_an_empty_frame() -> None:
     """Nothing recorded is no error."""
     assert_frame_equal(as_frame([], "pandas"), pd.DataFrame())

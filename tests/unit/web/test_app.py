@@ -106,7 +106,12 @@ def test_earlier_attempt_can_be_asked_for() -> None:
         ("/api/v1/decisions/default/p", "attempt=7", 404, "pod default/p has no attempt 7; it has: 1, 2"),
         ("/api/v1/decisions/default/p", "node=x", 404, "there was no node x in attempt 2; nodes then: a, b, c, d"),
         ("/api/v1/decisions/default/p", "allPlugins=1", 400, "allPlugins: '1' is neither true nor false"),
-        ("/api/v1/decisions/default/p", "attempt=x", 400, "attempt: 'x' is not a number"),
+        (
+            "/api/v1/decisions/default/p",
+            "attempt=x",
+            400,
+            "attempt: 'x' is no whole number from 0 to 999999999999999999",
+        ),
         ("/api/v1/decisions/default/p", "attempt=1&attempt=2", 400, "attempt is given 2 times; give it once"),
         ("/api/v1/decisions/default/", "", 404, "Not Found"),
         ("/api/v1/nothing", "", 404, "Not Found"),

@@ -103,7 +103,11 @@ def test_attempts_can_be_chosen(query: str, expected: list[tuple[str, int]]) -> 
             400,
             "since: 'yesterday' is no time; write one like 2026-01-31T12:00:00Z",
         ),
-        ("/api/v1/tables/pods", 404, "there is no table 'pods'; tables are: attempts, verdicts, scores, moves"),
+        (
+            "/api/v1/tables/pods",
+            404,
+            "there is no table 'pods'; tables are: attempts, verdicts, filters, scores, moves",
+        ),
     ],
 )
 def test_bad_questions_are_told_what_is_possible(path: str, status: int, message: str) -> None:
@@ -127,6 +131,20 @@ def test_verdicts_of_one_node_over_all_attempts() -> None:
     assert [(row["attempt"], row["node"], row["plugin"], row["reasons"]) for row in rows] == [
         (2, "b", "NodeResourcesFit", records.NO_CPU)
     ]
+
+
+def test_filters_are_told_up_to_the_first_that_turns_a_node_down() -> None:
+    rows = _table("filters?pod=p2&result=scheduled")
+
+    assert [(row["node"], row["plugin"], row["passed"], row["reasons"]) for row in rows] == [
+        ("a", "TaintToleration", True, ""),
+        ("a", "NodeResourcesFit", True, ""),
+        ("b", "TaintToleration", True, ""),
+        ("b", "NodeResourcesFit", False, records.NO_CPU),
+        ("c", "TaintToleration", True, ""),
+        ("c", "NodeResourcesFit", True, ""),
+    ]
+    assert {row["visited"] for row in rows} == {True}
 
 
 def test_scores_are_one_row_per_plugin_and_node() -> None:

@@ -61,8 +61,9 @@ def test_attempts_of_before_a_restart_are_lost() -> None:
     (record,) = records_of(lab.cluster, "default", "p")
     restarted = fork(lab.cluster)
 
-    with pytest.raises(SchedlabError, match=f"the past of revision {record.revision} is no longer kept"):
+    with pytest.raises(SchedlabError, match="attempt 1 of default/p was made before this process began") as caught:
         state_at(restarted, record)
+    assert caught.value.hint == "what was decided is kept: schedlab explain default/p --attempt 1"
 
 
 def test_a_past_that_is_older_than_what_is_kept_says_so() -> None:

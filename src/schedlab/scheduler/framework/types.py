@@ -47,6 +47,7 @@ class PodInfo:
     """
 
     __slots__ = (
+        "__weakref__",
         "facts",
         "key",
         "known_claim_keys",
