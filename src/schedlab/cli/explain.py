@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import quote, urlencode
 
 from cyclopts import Parameter
@@ -21,7 +21,6 @@ from schedlab.kernel.errors import SchedlabError
 
 _EVERY_NODE = 1_000_000
 _FOUND, _BAD_REQUEST, _NOT_FOUND = 200, 400, 404
-_OF_SEARCHES: Final = ("text", "json", "yaml")
 
 
 def explain(
@@ -57,16 +56,10 @@ def explain(
     home, usual = resolve(name, namespace)
     where, pod_name = parse_pod(pod, usual)
     if what_would_help:
-        if output not in _OF_SEARCHES:
-            raise SchedlabError(
-                f"a search has no form {output}", location="-o", hint=f"choose {', '.join(_OF_SEARCHES)}"
-            )
         _refuse_together({"--node": node, "--vs": vs, "--all-plugins": all_plugins})
         wanted = "" if attempt is None else f"?attempt={attempt}"
         path = f"/api/v1/pods/{quote(where, safe='')}/{quote(pod_name, safe='')}/what-would-help{wanted}"
-        answer = simulator_api.ask(home, "GET", path)
-        print(help_text(answer) if output == "text" else data_text(answer, output))
-        return 0
+        return _search(home, path, output)
     query: list[tuple[str, Any]] = [("node", each) for each in node]
     if attempt is not None:
         query.append(("attempt", attempt))
@@ -84,6 +77,17 @@ def explain(
         print(f"error: {body.get('message', body)}", file=sys.stderr)
         return 1
     print(_shown(body, output, one_node=bool(node), all_plugins=all_plugins))
+    return 0
+
+
+def _search(home: Home, path: str, output: Literal["text", "wide", "json", "yaml", "html"]) -> int:
+    match output:
+        case "text":
+            print(help_text(simulator_api.ask(home, "GET", path)))
+        case "json" | "yaml":
+            print(data_text(simulator_api.ask(home, "GET", path), output))
+        case _:
+            raise SchedlabError(f"a search has no form {output}", location="-o", hint="choose text, json or yaml")
     return 0
 
 
