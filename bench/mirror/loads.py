@@ -70,6 +70,7 @@ async def sync(scale: int = 1) -> Figures:
         watch = Stopwatch(here)
         seen = _Seen()
         following = asyncio.ensure_future(seen.follow(here))
+        await seen.begun.wait()
         sent_s = await _change(there, nodes, CHANGES_PER_S * _SYNC_S)
         await asyncio.wait_for(seen.all_of(sent_s), 120)
         following.cancel()
@@ -184,23 +185,32 @@ def _nth_change(server: Server, nodes: int, number: int) -> tuple[_Change, bytes
     return ("gone", f"new-{turn}"), request(server, "DELETE", f"{objects.PODS}/new-{turn}")
 
 
+_WATCHED: Final = (objects.PODS, objects.NODES)
+
+
 class _Seen:
     """When changes were there: at_s by what happened, in monotonic seconds."""
 
     def __init__(self) -> None:
         self.at_s: dict[_Change, float] = {}
         self._changed = asyncio.Event()
+        #: Set when everything that happens from now on will be seen.
+        self.begun = asyncio.Event()
+        self._watched = 0
 
     async def follow(self, server: Server) -> None:
         """Watch pods and nodes until cancelled."""
         access = load_access(_kubeconfig(server))
         transport = Transport(access, "bench")
-        await asyncio.gather(*(self._watch(transport, path) for path in (objects.PODS, objects.NODES)))
+        await asyncio.gather(*(self._watch(transport, path) for path in _WATCHED))
 
     async def _watch(self, transport: Transport, path: str) -> None:
         revision = (await transport.send(Request("GET", path, {"limit": "1"})))["metadata"]["resourceVersion"]
         asked = Request("GET", path, {"watch": "true", "resourceVersion": revision})
         async with transport.stream(asked, 600) as lines:
+            self._watched += 1
+            if self._watched == len(_WATCHED):
+                self.begun.set()
             async for line in lines:
                 event = json.loads(line)
                 metadata = event["object"]["metadata"]

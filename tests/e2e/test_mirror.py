@@ -209,8 +209,14 @@ def test_minimize(clusters: tuple[Cluster, Cluster], tmp_path: Path) -> None:
     told = there.run("schedlab", "minimize", str(file), "--pod", "stuck", "-o", str(small))
     kinds = [obj["kind"] for obj in yaml.safe_load_all(small.read_text())]
 
+    complete, smaller = tmp_path / "complete.zip", tmp_path / "smaller.yaml"
+    there.run("schedlab", "snapshot", "save", str(complete), "--complete")
+    told_of_complete = there.run("schedlab", "minimize", str(complete), "--pod", "stuck", "-o", str(smaller))
+
     assert "objects -> 2 in" in told
     assert sorted(kinds) == ["Node", "Pod"]
+    assert "objects -> 2 in" in told_of_complete
+    assert sorted(obj["kind"] for obj in yaml.safe_load_all(smaller.read_text())) == ["Node", "Pod"]
 
 
 def test_the_web_client_of_upstream_works_from_its_own_port() -> None:

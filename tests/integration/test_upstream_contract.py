@@ -5,10 +5,16 @@ Rows are those of the description: calls, the watch stream, reset, and the fault
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
+from schedlab.mirror.comparing import why_not
+from schedlab.mirror.syncer import Syncer
+from tests.support.clusters import Lab, PromptClient
 from tests.support.simulator_api import Server
 
 EXPORT_KEYS = ["pods", "nodes", "pvs", "pvcs", "storageClasses", "priorityClasses", "schedulerConfig", "namespaces"]
@@ -191,3 +197,68 @@ def test_results_are_on_the_pods_only_when_that_is_wanted() -> None:
         assert server.ask("GET", "/api/v1/decisions")[0] == status
         shown = server.lab.registry.resource("pods").shown(server.lab.registry.get("pods", "p", "default"))
         assert "kube-scheduler-simulator.sigs.k8s.io/filter-result" in shown.raw["metadata"]["annotations"]
+
+
+def _record(file: Path) -> None:
+    lines = []
+    for second in range(3):
+        pod = {
+            "kind": "Pod",
+            "apiVersion": "v1",
+            "metadata": {"name": f"replayed-{second}", "namespace": "default"},
+            "spec": {"containers": [{"name": "c", "image": "i"}]},
+        }
+        time = f"2025-04-28T10:00:{20 * second:02}+09:00"
+        lines.append(orjson.dumps({"time": time, "event": "Add", "resource": pod}) + b"\n")
+    file.write_bytes(b"".join(lines))
+
+
+@pytest.mark.parametrize(("after_a_second", "strict"), [(3, "strict"), (1, "")])
+def test_the_times_of_a_record_count_unless_upstreams_ways_are_wanted(
+    tmp_path: Path, after_a_second: int, strict: str
+) -> None:
+    server = _filled(strict=bool(strict))
+    _record(tmp_path / "r.jsonl")
+    code = server.ask("POST", "/api/v1/replay", {"file": str(tmp_path / "r.jsonl"), "speed": 1})[0]
+    server.lab.run(1)
+    played = [name for name in server.lab.names("pods") if name.startswith("replayed")]
+    server.ask("PATCH", "/api/v1/replay", {"speed": 5})
+
+    assert code == 202
+    assert len(played) == after_a_second
+    assert server.ask("GET", "/api/v1/replay")[1]["speed"] == (0 if strict else 5)
+
+
+def test_a_replay_can_be_paused_and_sent_elsewhere_with_upstreams_ways_too(tmp_path: Path) -> None:
+    server = _filled(strict=True)
+    _record(tmp_path / "r.jsonl")
+    server.ask("POST", "/api/v1/replay", {"file": str(tmp_path / "r.jsonl")})
+    paused = server.ask("PATCH", "/api/v1/replay", {"paused": True, "position": 2})[1]
+    server.lab.run(1)
+    before = [name for name in server.lab.names("pods") if name.startswith("replayed")]
+    server.ask("PATCH", "/api/v1/replay", {"paused": False})
+    server.lab.run(1)
+
+    assert (paused["state"], paused["position"]) == ("paused", 2)
+    assert before == []
+    assert [name for name in server.lab.names("pods") if name.startswith("replayed")] == ["replayed-2"]
+    assert server.ask("GET", "/api/v1/replay")[1]["state"] == "ended"
+
+
+def test_places_are_compared_with_reasons_with_upstreams_ways_too() -> None:
+    there, here = Lab(nodes=2), Lab(seed=2, strict_upstream=True)
+    there.run()
+    client = PromptClient(there.registry, "schedlab-mirror")
+    syncer = Syncer(client, here.registry, here.clock, partial(why_not, here.cluster.log))
+    syncer.start()
+    here.run()
+    here.registry.patch("nodes", "node-0", "merge", {"spec": {"unschedulable": True}})
+    for number in range(6):
+        there.create_pod(f"p-{number}")
+        there.run()
+        here.run()
+    agreement = syncer.agreement()
+
+    assert agreement.same + agreement.different == 6
+    assert agreement.different > 0
+    assert list(agreement.reasons) == ["NodeUnschedulable: node(s) were unschedulable"]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from schedlab.client.inprocess import InProcessClient
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.driver import BatchDriver
 from schedlab.kernel.clock import SECOND_NS, VirtualClock
@@ -42,3 +43,12 @@ class Lab:
     def names(self, resource: str) -> list[str]:
         """Return the names of all objects."""
         return [obj.name for obj in self.registry.list(resource).items]
+
+
+class PromptClient(InProcessClient):
+    """A client of the source whose lists are there at once (syncer.FollowedClient)."""
+
+    on_synced: Callable[[], None]
+
+    def lacking(self) -> tuple[str, ...]:
+        return ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +13,6 @@ from cyclopts import Parameter
 
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, resolve
-from schedlab.cli.options import refuse_negative
 from schedlab.cluster.home import Home
 from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.recording import read_record
@@ -54,7 +54,10 @@ def replay(
         The file, for `--action start`.
     """
     home = resolve(name, None)[0]
-    refuse_negative(int(speed), "--speed", "is no speed")
+    if not 0 <= speed < math.inf:
+        raise SchedlabError(
+            f"{speed} is no speed", location="--speed", hint="1 is as it was recorded, 0 without waiting"
+        )
     if action == "start":
         asked = {
             "speed": speed,

@@ -23,7 +23,15 @@ from schedlab.registry.bootstrap import NAMESPACES as OWN_NAMESPACES
 Edit: TypeAlias = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 EventWord: TypeAlias = Literal["Add", "Update", "Delete"]
 
-_FOREIGN: Final = ("uid", "generation", "resourceVersion")
+_FOREIGN: Final = (
+    "uid",
+    "generation",
+    "resourceVersion",
+    "managedFields",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)
+_ACCOUNT: Final = ("serviceAccountName", "serviceAccount")
 _AGENT: Final = "simulator"
 _PROBLEMS_MAX: Final = 1000
 
@@ -84,7 +92,7 @@ class Applier:
         try:
             if event == "Delete":
                 self._delete(resource, source["metadata"])
-            elif not self._write(event, resource, self._own(resource, source)):
+            elif not self._write(event, resource, self._own(event, resource, source)):
                 return False
         except (AlreadyExists, NotFound, Conflict) as error:
             if self._renews and event == "Add" and isinstance(error, AlreadyExists):
@@ -115,14 +123,19 @@ class Applier:
         self._registry.remove(resource, name, namespace)
         return self.apply("Add", resource, source)
 
-    def _own(self, resource: str, source: Mapping[str, Any]) -> Object:
-        """Return the object without what only the other cluster can say."""
+    def _own(self, event: EventWord, resource: str, source: Mapping[str, Any]) -> Object:
+        """Return the object without what only the other cluster can say, and with what was decided of it here."""
         obj: Object = dict(source)
         obj["metadata"] = {key: value for key, value in source["metadata"].items() if key not in _FOREIGN}
         if resource == PODS.resource:
             obj["metadata"].pop("ownerReferences", None)
             spec = source.get("spec") or {}
-            obj["spec"] = {k: v for k, v in spec.items() if k not in ("serviceAccountName", "serviceAccount")}
+            obj["spec"] = {key: value for key, value in spec.items() if key not in _ACCOUNT}
+            if event == "Update":
+                here = self._registry.get(resource, obj["metadata"]["name"], obj["metadata"].get("namespace", ""))
+                obj["spec"] |= {
+                    key: here.raw["spec"][key] for key in (*_ACCOUNT, "nodeName") if key in here.raw["spec"]
+                }
         return obj
 
     def _write(self, event: EventWord, resource: str, obj: Object) -> bool:

@@ -77,6 +77,18 @@ class Replayer:
         if self.state == "playing":
             self._go_on()
 
+    def change_speed(self, speed: float) -> None:
+        """Go on at another speed from the moment of the record that is reached."""
+        before, self.speed = self.speed, speed
+        if self.state != "playing" or self.position == len(self._events):
+            return
+        now_ns, next_ns = self._clock.now_ns(), self._events[self.position].at_ns
+        began_ns, recorded_ns = self._began
+        reached_ns = recorded_ns + int((now_ns - began_ns) * before) if before else next_ns
+        self._cancel()
+        self._began = now_ns, min(reached_ns, next_ns)
+        self._timer = self._clock.at(now_ns, self._play)
+
     def _cancel(self) -> None:
         if self._timer is not None:
             self._timer.cancel()

@@ -245,8 +245,8 @@ async def patch_replay(simulator: Simulator, request: Request) -> Answer:
         raise Refusal(400, "nothing is replayed")
     if "position" in asked:
         replayer.seek(int(_number(asked, "position")))
-    if "speed" in asked:
-        replayer.speed = _number(asked, "speed")
+    if "speed" in asked and not simulator.strict:
+        replayer.change_speed(_number(asked, "speed"))
     if asked.get("paused") is True:
         replayer.pause()
     elif asked.get("paused") is False:

@@ -125,6 +125,27 @@ def test_what_is_there_already_stays_unless_it_is_to_be_replaced() -> None:
     assert "mine" not in replaced.names("namespaces")
 
 
+def test_merging_brings_back_what_has_changed_and_leaves_what_is_new_with_decisions_of_both() -> None:
+    lab = _busy_lab()
+    content = _saved(lab)
+    old = lab.registry.get("pods", "stuck", "default")
+    lab.create_pod("mine")
+    lab.registry.patch("nodes", "node-0", "merge", {"spec": {"unschedulable": True}})
+    lab.registry.patch("deployments.apps", "web", "merge", {"spec": {"replicas": 5}}, "shop")
+    lab.run()
+    loaded = _load(lab, content)
+
+    assert loaded.problems == []
+    assert lab.registry.get("deployments.apps", "web", "shop").raw["spec"]["replicas"] == 2
+    assert not lab.registry.get("nodes", "node-0").view.spec.unschedulable
+    assert lab.registry.get("pods", "stuck", "default").uid == old.uid
+    assert lab.nodes_of_pods()["mine"]
+    for name in ("mine", "stuck"):
+        story = lab.cluster.log.find("default", name)
+        assert story is not None
+        assert story.attempts
+
+
 def _zip(**files: bytes) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:

@@ -100,6 +100,30 @@ def test_a_pause_holds_everything_and_time_goes_on_from_there() -> None:
     assert (paused, resumed, len(lab.names("pods"))) == (1, 2, 3)
 
 
+def test_another_speed_counts_from_the_moment_that_is_reached() -> None:
+    lab = Lab(nodes=1)
+    replayer = _play(lab, _event(0, "Add", _pod("a")), _event(100, "Add", _pod("b")), speed=1)
+    lab.run(50)
+    replayer.change_speed(10)
+    lab.run(4)
+    before = lab.names("pods")
+    lab.run(2)
+
+    assert before == ["a"]
+    assert lab.names("pods") == ["a", "b"]
+
+
+def test_a_replay_without_waiting_can_be_slowed_down_and_one_that_waits_hurried() -> None:
+    lab = Lab(nodes=1)
+    replayer = _play(lab, *(_event(10 * number, "Add", _pod(f"p-{number}")) for number in range(3)), speed=0.001)
+    lab.run(1)
+    replayer.change_speed(0)
+    lab.run(1)
+
+    assert len(lab.names("pods")) == 3
+    assert replayer.state == "ended"
+
+
 def test_seeking_leaves_out_what_lies_between() -> None:
     lab = Lab(nodes=1)
     replayer = Replayer(

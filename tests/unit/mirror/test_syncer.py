@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from schedlab.client.inprocess import InProcessClient
 from schedlab.mirror.applier import Applier
 from schedlab.mirror.kinds import PRIORITY_CLASSES
 from schedlab.mirror.syncer import Syncer
 from schedlab.registry import DeleteOptions, Registry
-from tests.support.clusters import Lab
-
-
-class PromptClient(InProcessClient):
-    """A client of the source whose lists are there at once (syncer.FollowedClient)."""
-
-    on_synced: Callable[[], None]
-
-    def lacking(self) -> tuple[str, ...]:
-        return ()
+from tests.support.clusters import Lab, PromptClient
 
 
 class Pair:
@@ -196,3 +185,23 @@ def test_reasons_are_looked_up_once_for_each_place() -> None:
     assert first.different == count > 0
     assert pair.syncer.agreement().reasons == {"luck": count}
     assert len(asked) == count
+
+
+def test_changes_of_pods_reach_those_that_run_here_on_nodes_of_ours() -> None:
+    pair = Pair()
+    pair.there.registry.patch("nodes", "node-0", "merge", {"spec": {"unschedulable": True}})
+    pair.there.registry.patch("nodes", "node-1", "merge", {"spec": {"unschedulable": True}})
+    pair.syncer.start()
+    pair.run()
+    for node in ("node-0", "node-1"):
+        pair.here.registry.patch("nodes", node, "merge", {"spec": {"unschedulable": False, "taints": None}})
+    pair.there.create_pod("p")
+    pair.run()
+    placed = pair.here.nodes_of_pods()["p"]
+    pair.there.registry.patch("pods", "p", "merge", {"metadata": {"labels": {"team": "a"}}}, "default")
+    pair.run()
+
+    assert placed
+    assert pair.here.nodes_of_pods()["p"] == placed
+    assert pair.here.registry.get("pods", "p", "default").labels == {"team": "a"}
+    assert pair.syncer.applied.tolerated == {}
