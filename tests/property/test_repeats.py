@@ -36,6 +36,8 @@ Act = Callable[["World", int], Any]
 _NAMES = ("with.dot-{}", "Upper-{}", "{}", "kube-api-access-{}", "")
 _ADDRESSES = ("10.1.2.{}", "300.1.1.{}", "fd00::{}", "010.0.0.{}", "")
 _RUN_TIME = "pod-complete.stage.kwok.x-k8s.io/delay"
+_UID = "0000000{}-0000-4000-8000-000000000000"
+_GROUPS = ("", "batch.kubernetes.io/")
 _FORMS = ("canonical", "lenient", "checked")
 _USERS = (User(), User("ann", ("dev",)), User("bob", extra={"scopes": ("a",)}))
 
@@ -117,6 +119,24 @@ def _two(usual: Any, *others: Any) -> st.SearchStrategy[tuple[Any, Any]]:
 counts = st.integers(3, 5)
 
 
+def _owned(number: int, name: str, uid: str, owners: int) -> Object:
+    """What pods of the n-th Job have of it in their metadata."""
+    name, uid = name.format(number), uid.format(number)
+    labels = {
+        f"{group}{key}": value for group in _GROUPS for key, value in (("controller-uid", uid), ("job-name", name))
+    }
+    job = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": uid, "controller": True}
+    others = [{"apiVersion": "v1", "kind": "X", "name": name, "uid": _UID.format(9 - number)}]
+    return {"labels": labels, "ownerReferences": [job, *others][:owners], "generateName": f"{name}-"}
+
+
+jobs = st.tuples(
+    _two("job-{}", "Job-{}", "j{}", "the-same", "long-" * 12 + "{}"),
+    _two(_UID, "u-{}", "00000001-0000-4000-8000-000000000000"),
+    _mostly(1, 2, 0),
+)
+
+
 @st.composite
 def pods(draw: st.DrawFn) -> Burst:
     names, owner = draw(_two("web-{}", *_NAMES)), draw(_mostly(False, True))
@@ -140,7 +160,7 @@ def pods(draw: st.DrawFn) -> Burst:
     kind = draw(_mostly({}, {"kind": "Pod"}, {"kind": "Node", "apiVersion": "v1"}, {"apiVersion": "v2"}, {"odd": 1}))
     labels = draw(_mostly({}, {"app": "x"}, {"name": "web-1"}, {"bad key": "x"}))
     lengths = draw(_two("{}m3.5s", "2026-01-01T00:00:0{}Z", "{} s", ""))
-    user = draw(_mostly(*_USERS))
+    user, job = draw(_mostly(*_USERS)), draw(st.one_of(st.none(), jobs))
     namespace, manager = draw(_mostly("default", "kube-system", "gone")), draw(_mostly("m", ""))
 
     def act(world: World, number: int) -> Any:
@@ -152,10 +172,13 @@ def pods(draw: st.DrawFn) -> Burst:
         metadata |= {"name": name.format(number)} if name else {"generateName": "gen-"}
         if owner:
             metadata["ownerReferences"] = [{"apiVersion": "v1", "kind": "X", "name": "o", "uid": "u"}] * 2
+        if job is not None:
+            job_names, uids, owners = job
+            metadata |= _owned(number, job_names[number % 5 == 4], uids[number % 5 == 4], owners)
         pod = {"metadata": metadata, "spec": spec, **kind}
         return _created(world, "pods", pod, namespace, user, manager, form)
 
-    return Burst(act, draw(counts), shown=f"pods {names} {spec} {labels} {namespace} {user.name}")
+    return Burst(act, draw(counts), shown=f"pods {names} {spec} {labels} {job} {namespace} {user.name}")
 
 
 @st.composite
@@ -171,6 +194,7 @@ def reports(draw: st.DrawFn) -> Burst:
     bound, again, prefix = draw(_mostly(True, False)), draw(st.booleans()), draw(st.sampled_from("rstuv"))
     aliases = draw(_mostly([], [{"ip": "10.0.1.7", "hostnames": ["h"]}], [{"ip": "10.0.1.7"}]))
     spec = {"containers": [{"name": "c", "image": "i"}], "hostAliases": aliases}
+    job = draw(st.one_of(st.none(), jobs))
 
     def report(world: World, name: str, number: int, address: str) -> Any:
         here = hosts[number % 5 == 4].format(number)
@@ -192,7 +216,11 @@ def reports(draw: st.DrawFn) -> Burst:
     def act(world: World, number: int) -> Any:
         name = f"{prefix}-{number}"
         if not any(obj.name == name for obj in world.registry.list("pods", "default").items):
-            _created(world, "pods", {"metadata": {"name": name}, "spec": spec}, "default", User(), "m")
+            metadata: Object = {}
+            if job is not None:
+                job_names, uids, owners = job
+                metadata = _owned(number, job_names[number % 5 == 4], uids[number % 5 == 4], owners)
+            _created(world, "pods", {"metadata": {**metadata, "name": name}, "spec": spec}, "default", User(), "m")
             if bound:
                 binding = {"metadata": {"name": name}, "target": {"name": f"node-{number}"}}
                 world.registry.bind(name, world.registry.decode("pods", binding, "binding"), "default")
@@ -201,7 +229,7 @@ def reports(draw: st.DrawFn) -> Burst:
             seen.append(report(world, name, number, f"10.77.0.{number}"))
         return seen
 
-    return Burst(act, draw(counts), shown=f"reports {prefix} {addresses} {second} {hosts} {kind} {condition}")
+    return Burst(act, draw(counts), shown=f"reports {prefix} {addresses} {second} {hosts} {kind} {condition} {job}")
 
 
 @st.composite
@@ -211,12 +239,19 @@ def events(draw: st.DrawFn) -> Burst:
     resource = draw(st.sampled_from(("events", "events.events.k8s.io")))
     about, kind = draw(_mostly("default", "other", "")), draw(_mostly("Normal", "Strange"))
     name, prefix = draw(_mostly("p{}.17f", "Bad {}", "p.q.{}")), draw(st.sampled_from("abcdefgh"))
+    first, passed = (
+        draw(_two("{now}", "2026-01-01T00:00:00Z", "2026-01-31T00:00:00Z", "soon")),
+        draw(st.sampled_from((0, 3))),
+    )
 
     def act(world: World, number: int) -> Any:
         subject = {"kind": "Pod", "namespace": about, "name": f"p{number}", "uid": f"u-{number}"}
         body: Object = {"metadata": {"name": prefix + name.format(number)}, "type": kind, "reason": "R", "action": "A"}
+        world.clock.advance_to(world.clock.now_ns() + passed * SECOND_NS)
         if resource == "events":
             body |= {"involvedObject": subject, "message": notes[number % 5 == 4].format(number), "count": 1}
+            now = format_time(world.clock.now_ns())
+            body |= {"firstTimestamp": first[number % 5 == 4].format(now=now), "lastTimestamp": now}
         else:
             subject["resourceVersion"] = str(number)
             body |= {"regarding": subject, "note": notes[number % 5 == 4].format(number), "reportingController": "c"}

@@ -20,7 +20,7 @@ from schedlab.api.kinds.pod.preparation import (
 )
 from schedlab.api.kinds.strategy import RESETS_STATUS, Context, Strategy, UpdateStrategy, ValidateUpdate
 from schedlab.api.object import Object, StoredObject
-from schedlab.api.rules.likeness import ADDRESS, DURATION, LABEL, SECOND, Likeness, Place
+from schedlab.api.rules.likeness import ADDRESS, DURATION, LABEL, SECOND, UID, Likeness, Place
 from schedlab.api.validation.pods.changes import validate_ephemeral_update, validate_pod_update
 from schedlab.api.validation.pods.resize import validate_resize
 from schedlab.api.validation.pods.rules import PodRules
@@ -31,11 +31,13 @@ from schedlab.apimachinery.field import ErrorList
 from schedlab.apimachinery.field_selectors import FieldLabels
 
 _FINISHED: Final = ("Failed", "Succeeded")
+#: Prefixes of the labels that pods of Jobs have.
+_JOB_LABELS: Final = (b"", b"batch.kubernetes.io/")
 _RESETS: Final = (("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences"))
 
 
-#: What names a pod is a host name, too, so that it is not warned of. Addresses are alone in their lists: where two
-#: stand, their order counts.
+#: What names a pod is a host name, too, so that it is not warned of. Addresses and owners are alone in their lists: where
+#: two stand, their order counts. Pods of one Job each, as in a queue of them, have owners and labels of their own.
 _LIKENESS: Final = Likeness(
     name=re.compile(LABEL),
     places=(
@@ -49,9 +51,15 @@ _LIKENESS: Final = Likeness(
     metadata_places=(
         Place(b'"creationTimestamp":"', SECOND),
         Place(b'"pod-complete.stage.kwok.x-k8s.io/delay":"', DURATION),
+        *(Place(b'"%bcontroller-uid":"' % group, UID) for group in _JOB_LABELS),
+        *(Place(b'"%bjob-name":"' % group, LABEL) for group in _JOB_LABELS),
+        Place(b'"kind":"Job","name":"', LABEL),
+        Place(b'"uid":"', UID),
+        Place(b'"generateName":"', rb"[0-9a-z][-0-9a-z]{0,56}-"),
     ),
     managed_places=(
         Place(b'"f:podIPs":{".":{},"k:{\\"ip\\":\\"', ADDRESS, b'\\"}"'),
+        Place(b'"f:ownerReferences":{".":{},"k:{\\"uid\\":\\"', UID, b'\\"}"'),
         Place(b'"time":"', SECOND),
     ),
     unlike=(b'"ephemeral":', b'"resourceClaims":'),
