@@ -141,6 +141,23 @@ def test_is_it_really_the_scheduler(page: Page, simulator: Simulator) -> None:
     leave(page)
 
 
+def test_who_else_has_a_say(page: Page, simulator: Simulator) -> None:
+    """Pods that tolerate every taint come to the nodes of a lesson, too; it names them."""
+    template = {
+        "metadata": {"labels": {"app": "agent"}},
+        "spec": {"tolerations": [{"operator": "Exists"}], "containers": [{"name": "agent", "image": "agent"}]},
+    }
+    spec = {"selector": {"matchLabels": {"app": "agent"}}, "template": template}
+    agents = "/k8s/apis/apps/v1/namespaces/default/daemonsets"
+    simulator.api("POST", agents, {"metadata": {"name": "agent"}, "spec": spec})
+    opened(page, "learn/requests/1")
+    predict(page, LESSONS["requests"]["steps"][0]["question"], "small-x7k2p", begin(page))
+
+    expect(page.get_by_text("not of the lesson, but tolerate every taint")).to_contain_text("default/agent-")
+    simulator.api("DELETE", f"{agents}/agent")
+    leave(page)
+
+
 def test_can_i_leave_and_come_back(page: Page, simulator: Simulator) -> None:
     """Objects, the prediction and the answers are found again on another page, after a reload, and in a new tab."""
     question = LESSONS["taints"]["steps"][1]["question"]

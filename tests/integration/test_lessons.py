@@ -59,7 +59,7 @@ def _texts(value: Any, place: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 # The dice must not matter, nor what else is in the cluster.
-@pytest.mark.parametrize(("nodes", "seed"), [(0, 1), (3, 2), (120, 3)])
+@pytest.mark.parametrize(("nodes", "seed"), [(0, 1), (120, 2)])
 @pytest.mark.parametrize("name", STEPS)
 def test_the_answer_is_what_the_scheduler_does(name: str, nodes: int, seed: int) -> None:
     """The objects of a step are taken by the API, and its answer is what comes out."""

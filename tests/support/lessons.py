@@ -114,6 +114,6 @@ class Stage:
             return None
 
     def _helps(self, fix: Mapping[str, Any], pod: str) -> bool:
-        done = self.cluster.what_if(*map(_kept_change, fix["changes"]))
+        done = self.cluster.what_if(*map(_kept_change, fix["changes"]), duration="30s")
         assert list(done.problems) == []
         return any(move.pod == f"{NAMESPACE}/{pod}" and move.after for move in done.moves)

@@ -54,9 +54,11 @@ export function Reveal({ run, step, outcome, isNew }: RevealProps) {
       </div>
       {!isSame(asks, answer, outcome.was) && <p class="stale">{t.unusual}</p>}
       {outcome.strangers.length > 0 && <p class="stale">{t.strangers(outcome.strangers.join(", "))}</p>}
-      <p>
-        <a href={link(["pod", run.name, pod], told ? { attempt: "1" } : {})}>{t.podPage(pod)}</a>
-      </p>
+      {told && (
+        <p>
+          <a href={link(["pod", run.name, pod], { attempt: "1" })}>{t.podPage(pod)}</a>
+        </p>
+      )}
     </section>
   );
 }

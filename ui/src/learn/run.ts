@@ -40,7 +40,7 @@ export interface Doing {
 export const doing = signal<Doing>({ lesson: "", step: 0, phase: "absent" });
 
 /** A step with the names of its run. */
-export function stepOf({ lesson, step, run }: Doing): Step | undefined {
+export function stepOf({ lesson, step, run }: Pick<Doing, "lesson" | "step" | "run">): Step | undefined {
   return lessonOf(lesson, run?.name.slice(PREFIX.length))?.steps[step];
 }
 
@@ -98,7 +98,9 @@ async function build(lesson: string, step: number, tell: Tell): Promise<void> {
   await claim(name);
   keepRun(run);
   tell({ run });
-  await makeAll(lessonOf(lesson, name.slice(PREFIX.length))?.steps[step]?.objects ?? [], run);
+  await makeAll(stepOf({ lesson, step, run })?.objects ?? [], run);
+  // Who has gone on meanwhile has removed it already.
+  if (!progress().runs[name]) return;
   keepRun({ ...run, isBuilt: true });
   tell({ run: { ...run, isBuilt: true }, phase: "ready" });
 }
@@ -115,7 +117,7 @@ export async function predict(said: string[]): Promise<void> {
 
 async function decide(run: Run, said: string[], tell: Tell): Promise<void> {
   tell({ run, phase: "deciding" });
-  const step = stepOf({ ...run, run, phase: "deciding" });
+  const step = stepOf({ ...run, run });
   if (!step) return;
   await makeAll(step.question.create, run);
   const outcome = await outcomeOf(run, step);
@@ -284,11 +286,14 @@ async function firstDecision(
   }
 }
 
+/** Longer than any backoff: a fix that helps has helped by then. */
+const FORK_SECONDS = 30;
+
 /** Make each fix on a fork of the cluster. */
 async function tryAll(run: Run, { pod, fixes = [] }: Question): Promise<Trial[]> {
   const trials: Trial[] = [];
   for (const fix of fixes) {
-    const { moves, problems } = await tryOnFork(changesOf(fix, run), 0);
+    const { moves, problems } = await tryOnFork(changesOf(fix, run), 0, FORK_SECONDS);
     const move = moves.find((one) => one.pod === `${run.name}/${pod}`);
     trials.push({
       fix: fix.name,
@@ -344,14 +349,22 @@ async function isThere(run: Owner): Promise<boolean> {
 export async function clear(run: Owner): Promise<void> {
   const found = await namespaceOf(run);
   if (found) {
-    await remove(await findKind("namespaces"), found);
-    const end = Date.now() + PATIENCE_MS;
-    while (Date.now() < end && ((await namespaceOf(run)) || (await nodesOf(run)).length)) await pause();
+    if (!found.metadata.deletionTimestamp) await remove(await findKind("namespaces"), found);
+    await untilRemoved(run);
     notify(texts.value.learn.removed(run.name));
   }
   forgetRun(run.name);
   const { lesson, step, run: shown } = doing.peek();
   if (shown?.name === run.name) turnTo({ lesson, step, phase: "absent" });
+}
+
+async function untilRemoved(run: Owner): Promise<void> {
+  const end = Date.now() + PATIENCE_MS;
+  const [cause, hint] = texts.value.learn.errors.notRemoved(run.name);
+  while ((await namespaceOf(run)) || (await nodesOf(run)).length) {
+    if (Date.now() > end) throw new ApiError(504, cause, "", hint);
+    await pause();
+  }
 }
 
 async function nodesOf(run: Owner): Promise<KubeObject[]> {

@@ -7,7 +7,7 @@ import { Board } from "../learn/board";
 import type { Lesson, Step } from "../learn/lesson";
 import { LESSONS } from "../learn/lessons";
 import { type Answered, forgetAnswers, progress } from "../learn/progress";
-import { Line, Prose } from "../learn/prose";
+import { Prose } from "../learn/prose";
 import { Ask } from "../learn/question";
 import { Reveal } from "../learn/reveal";
 import { begin, type Doing, doing, end, open, predict, retry, stepOf } from "../learn/run";
@@ -196,10 +196,10 @@ function Live({ now, step, before }: { now: Doing; step: Step; before: Answered 
       {error !== undefined && <Problem error={error} onRetry={() => void retry()} />}
       {run && phase !== "gone" && <Board run={run} withMessages={phase === "ready"} />}
       {error === undefined && (phase === "building" || phase === "deciding") && (
-        <p role="status">{phase === "building" ? t.building : t.deciding}</p>
+        <p role="status">{phase === "building" ? t.building : step.question.fixes ? t.trying : t.deciding}</p>
       )}
       <div class="sides">
-        {run && phase !== "gone" && <Manifests step={step} isOpen={phase === "building" || phase === "ready"} />}
+        {run && phase !== "gone" && <Manifests step={step} isBefore={phase === "building" || phase === "ready"} />}
         {phase === "ready" && <Ask step={step} onSaid={(said) => void predict(said)} />}
       </div>
       {phase === "decided" && run && outcome && (
@@ -216,16 +216,20 @@ function madeOf(step: Step): string {
   return [...counts].map(([kind, count]) => `${count} ${kind}`).join(", ");
 }
 
-/** What will be created, or the pod that is asked about. */
-function Manifests({ step, isOpen }: { step: Step; isOpen: boolean }) {
+interface ManifestsProps {
+  step: Step;
+  /** Whether the prediction is still to be made. */
+  isBefore: boolean;
+}
+
+/** What is created for the question, or the pod that is asked about. */
+function Manifests({ step, isBefore }: ManifestsProps) {
   const t = texts.value.learn;
   const { create, pod } = step.question;
   const shown = create.length ? create : step.objects.filter((one) => one.kind === "Pod" && one.metadata.name === pod);
   return (
-    <details open={isOpen}>
-      <summary>
-        <Line text={create.length ? t.toBeMade : t.isThere} />
-      </summary>
+    <details open={isBefore}>
+      <summary>{create.length === 0 ? t.isThere : isBefore ? t.toBeMade : t.wasMade}</summary>
       <pre class="words">{shown.map((object) => dump(object)).join("---\n")}</pre>
     </details>
   );

@@ -469,6 +469,7 @@ export const en = {
       `What this step made (namespace ${name}) is no longer in the cluster: the simulator was started anew or reset, or somebody deleted it. Create it again to go on; your answers are kept.`,
     building: "Creating the objects, and waiting until they are ready…",
     deciding: "The scheduler decides…",
+    trying: "Trying each change on a copy of the cluster…",
     board: "Nodes of this step",
     allocatable: "Allocatable",
     labels: "Labels",
@@ -477,6 +478,7 @@ export const en = {
     waiting: "Pending:",
     waits: "stays Pending",
     toBeMade: "To be created once you have predicted",
+    wasMade: "What was created",
     isThere: "The pod in question",
     predict: "Your prediction",
     pending: "no node: the pod stays Pending",
@@ -516,6 +518,10 @@ export const en = {
       notAvailable: (name: string): [string, string] => [
         `Deployment ${name} has not become available in 30 seconds.`,
         "Look at its pods and their events on the page Objects, then try again.",
+      ],
+      notRemoved: (name: string): [string, string] => [
+        `The namespace ${name}, or a node of it, is still there after 30 seconds.`,
+        "Look what holds it (its status and finalizers) on the page Objects; `kubectl delete namespace` removes it as well.",
       ],
       notDecided: (name: string, scheduler: string): [string, string] => [
         `No scheduler has taken up pod ${name}.`,

@@ -455,6 +455,7 @@ export const ko: Texts = {
       `이 단계가 만든 것(네임스페이스 ${name})이 클러스터에 없습니다. 시뮬레이터가 다시 시작되었거나 초기화되었거나, 누군가 삭제했습니다. 계속하려면 다시 만드세요. 답은 남아 있습니다.`,
     building: "객체를 만들고 준비될 때까지 기다리는 중…",
     deciding: "스케줄러가 결정하는 중…",
+    trying: "각 변경을 클러스터의 복사본에서 해 보는 중…",
     board: "이 단계의 노드",
     allocatable: "할당 가능",
     labels: "레이블",
@@ -463,6 +464,7 @@ export const ko: Texts = {
     waiting: "대기 중:",
     waits: "계속 대기",
     toBeMade: "예측한 뒤에 만들 것",
+    wasMade: "만든 것",
     isThere: "질문의 파드",
     predict: "예측",
     pending: "노드 없음: 파드는 Pending으로 남습니다",
@@ -500,6 +502,10 @@ export const ko: Texts = {
       notAvailable: (name) => [
         `디플로이먼트 ${name}을(를) 30초 안에 사용할 수 없었습니다.`,
         "객체 페이지에서 파드와 이벤트를 확인한 뒤 다시 시도하세요.",
+      ],
+      notRemoved: (name) => [
+        `30초가 지나도 네임스페이스 ${name}이나 그 노드가 남아 있습니다.`,
+        "무엇이 붙잡고 있는지 객체 페이지에서 상태와 파이널라이저를 확인하세요. `kubectl delete namespace`로도 제거할 수 있습니다.",
       ],
       notDecided: (name, scheduler) => [
         `파드 ${name}을(를) 맡은 스케줄러가 없습니다.`,
