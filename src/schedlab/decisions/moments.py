@@ -85,7 +85,7 @@ class JournalMoments:
         if found is None:
             cache = yield from self._journal.making(position, numbers_only=True)
             cache.refresh()
-            cache.table.is_at_rest = True
+            cache.table.past = self._journal.pods_at(position, cache.table)
             found = self._kept[position] = cache.table, self._scheduler.profiles_over(cache.table)
             if len(self._kept) > _KEPT_MAX:
                 self._kept.popitem(last=False)

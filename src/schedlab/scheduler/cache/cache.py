@@ -210,6 +210,8 @@ class SchedulerCache:
         else:
             info.add_pod(pod)
         self._pods[pod.uid] = pod
+        if self.journal is not None:
+            self.journal.count(pod, 1)
 
     def _remove(self, pod: PodInfo) -> None:
         name = pod.pod.spec.node_name
@@ -225,6 +227,8 @@ class SchedulerCache:
             del self._infos[name]
         del self._pods[pod.uid]
         self._assumed.pop(pod.uid, None)
+        if self.journal is not None:
+            self.journal.count(pod, -1)
 
     def replace_pod(self, pod: PodInfo) -> None:
         """Take over the next state of a known pod, assumed or not (what `add_pod` and `update_pod` come to)."""
@@ -262,6 +266,9 @@ class SchedulerCache:
         del self._pods[old.uid]
         self._pods[new.uid] = new
         self._assumed.pop(new.uid, None)
+        if self.journal is not None and old.labels != new.labels:
+            self.journal.count(old, -1)
+            self.journal.count(new, 1)
 
     # --- Cycles ---
 

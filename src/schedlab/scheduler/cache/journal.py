@@ -21,11 +21,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from schedlab.kernel.steps import finish
+from schedlab.scheduler.cache.tallies import Tallies
 
 if TYPE_CHECKING:
     from schedlab.kernel.steps import Steps
     from schedlab.scheduler.cache.cache import SchedulerCache
+    from schedlab.scheduler.framework.node_table import NodeTable
+    from schedlab.scheduler.framework.past_pods import PastPods
     from schedlab.scheduler.framework.record import CycleRecord
+    from schedlab.scheduler.framework.types import PodInfo
 
 STRIDE: Final = 2048
 COPIES_MAX: Final = 32
@@ -66,6 +70,9 @@ class CacheJournal:
         self._copies: list[_Copy] = []
         # What was done from the position of the oldest copy on; None was forgotten.
         self._operations: list[_Operation | None] = []
+        self._tallies = Tallies()
+        #: The cache whose operations are noted.
+        self._cache: SchedulerCache | None = None
         #: When it began: positions that were noted before are those of another journal.
         self.began_ns = 0
         #: From this position on pods are known in every state.
@@ -90,16 +97,28 @@ class CacheJournal:
         """Take the first copy: of the cache as it is before anything is noted."""
         self.began_ns = now_ns
         self._copies = [_Copy(0, self._newest(), cache.copy(with_columns=False))]
-        self._operations = []
-        cache.journal = self
+        self._operations, self._tallies = [], Tallies()
+        self._cache, cache.journal = cache, self
 
     def go_on(self, cache: SchedulerCache, newest: Callable[[], int]) -> None:
         """Go on with another cache, that of a scheduler which has taken over; moments before that stay what they were."""
         self._newest = newest
         # The last moment of the old cache and the first of the new one are two.
+        for pods, number in ((() if self._cache is None else self._cache.pods(), -1), (cache.pods(), 1)):
+            for pod in pods:
+                self.count(pod, number)
         self._operations.append(_REFRESH)
         self._copies.append(_Copy(self.position, newest(), cache.copy(with_columns=False)))
-        cache.journal = self
+        self._cache, cache.journal = cache, self
+
+    def count(self, pod: PodInfo, number: int) -> None:
+        """Take down that a pod came to its node (1) or left it (-1), by the operation that is noted next."""
+        self._tallies.note(self.position, pod, number)
+
+    def pods_at(self, position: int, table: NodeTable) -> PastPods:
+        """Return the pods on the nodes of a table in numbers, as they were after that many operations."""
+        self._tallies.know_first(self._copies[0].cache.pods())
+        return self._tallies.at(position, table)
 
     def note(self, cache: SchedulerCache, operation: str, *arguments: object, dear: bool = False) -> None:
         """Take down what was done to the cache; what is dear to do again need not be, because a copy is taken."""
@@ -119,6 +138,7 @@ class CacheJournal:
         while len(self._operations) > self._operations_max and len(self._copies) > 1:
             del self._operations[: self._copies[1].position - self._copies[0].position]
             del self._copies[0]
+            self._tallies.begin_at(self.oldest)
         if len(self._copies) > self._copies_max:
             del self._copies[1:-1:2]
             self._stride *= 2

@@ -18,6 +18,8 @@ from schedlab.scheduler.framework.types import CPU, EPHEMERAL_STORAGE, MEMORY, N
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from schedlab.scheduler.framework.past_pods import PastPods
+
 # Columns of `allocatable` and `requested` that always exist; extended resources follow in order of appearance.
 BASE_RESOURCES: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)
 CPU_INDEX: Final = 0
@@ -179,8 +181,8 @@ class NodeTable:
         self.clock = 0
         #: The rows of the newest changes, oldest first.
         self._changed: list[int] = []
-        #: Whether nothing changes any more, so that columns may count when they are asked instead of all the time.
-        self.is_at_rest = False
+        #: Of a table of the past, which does not change any more: its pods in numbers, in place of indexes over them.
+        self.past: PastPods | None = None
 
     def __len__(self) -> int:
         return len(self.infos)

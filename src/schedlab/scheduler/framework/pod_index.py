@@ -11,9 +11,8 @@ Differs: upstream visits every pod of every node in each cycle (countPodsMatchSe
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 import numpy as np
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from schedlab.scheduler.framework.node_table import LabelColumn, NodeTable
+    from schedlab.scheduler.framework.past_pods import PastPods
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
 
 #: How many queries are kept; the one that was not asked for the longest makes room. A column takes 4 bytes a node.
@@ -33,7 +33,6 @@ QUERIES_MAX: Final = 1024
 
 _ONE_OF: Final = (Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.IN)
 _KEY: Final = "pod-index"
-_KIND: Final = attrgetter("kind")
 
 Label = tuple[str, str]
 T = TypeVar("T")
@@ -227,7 +226,8 @@ class PodIndex(PodGroups[PodKind]):
     @classmethod
     def of(cls, table: NodeTable) -> PodIndex:
         """Return the index of a table."""
-        return table.column(_KEY, lambda: PodsAtRest(table) if table.is_at_rest else cls(table))
+        past = table.past
+        return table.column(_KEY, lambda: cls(table) if past is None else PastPodIndex(table, past))
 
     def per_node(self, query: PodQuery) -> NDArray[np.int32]:
         """Return how many pods of the query each node has, int32[N]; to be read within this cycle only."""
@@ -322,12 +322,12 @@ class PodIndex(PodGroups[PodKind]):
             known.queries.remove(counts)
 
 
-class PodsAtRest(PodIndex):
-    """The same over a table at rest: nothing is kept but answers, since few queries are asked there."""
+class PastPodIndex(PodIndex):
+    """The same over a table of the past: nothing is kept but answers."""
 
-    def __init__(self, table: NodeTable) -> None:
+    def __init__(self, table: NodeTable, past: PastPods) -> None:
         super().__init__(table)
-        self._rows = rows_by_group(map(_KIND, info.pods) for info in table.infos)
+        self._past = past
 
     def fill(self, infos: Sequence[NodeInfo]) -> None:
         """See Column."""
@@ -335,30 +335,14 @@ class PodsAtRest(PodIndex):
     def _make(self, query: PodQuery) -> _Counts:
         wanted = required_labels(query.guide.selector)
         key, values = wanted[0][0] if wanted else "", {value for _, value in wanted}
-        found: list[int] = []
-        for kind, rows in self._rows.items():
-            if (not wanted or kind.labels.get(key) in values) and query.matches(kind):
-                found += rows
-        counts = _Counts(query, count_rows(found, len(self._table)))
+        groups = [
+            number
+            for kind, number in self._past.kinds.groups.items()
+            if (not wanted or kind.labels.get(key) in values) and query.matches(kind)
+        ]
+        counts = _Counts(query, self._past.kinds.per_node(groups))
         self._queries.add(query.guide.selector, counts)
         return counts
-
-
-def rows_by_group(by_row: Iterable[Iterable[G]]) -> dict[G, list[int]]:
-    """Return of groups, which are given by row, in which rows each is; as often as it is there."""
-    out: dict[G, list[int]] = {}
-    for row, groups in enumerate(by_row):
-        for group in groups:
-            if group in out:
-                out[group].append(row)
-            else:
-                out[group] = [row]
-    return out
-
-
-def count_rows(rows: Sequence[int], nodes: int) -> NDArray[np.int32]:
-    """Return how often each of so many nodes is among rows, int32[N]."""
-    return np.bincount(np.array(rows, np.int64), minlength=nodes).astype(np.int32)
 
 
 def _link(known: PodClass, counts: _Counts) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
@@ -22,8 +21,6 @@ from schedlab.scheduler.framework.pod_index import (
     PodGroups,
     PodTerm,
     change_count,
-    count_rows,
-    rows_by_group,
 )
 
 if TYPE_CHECKING:
@@ -31,6 +28,7 @@ if TYPE_CHECKING:
 
     from schedlab.client.listers import Lister
     from schedlab.scheduler.framework.node_table import NodeTable
+    from schedlab.scheduler.framework.past_pods import PastGroups
     from schedlab.scheduler.framework.types import AffinityTerm, NodeInfo, PodInfo
 
 #: How many terms keep their numbers as arrays; the one that was not asked for the longest makes room.
@@ -71,7 +69,8 @@ class TermIndex(PodGroups[KnownTerm]):
     @classmethod
     def of(cls, table: NodeTable) -> TermIndex:
         """Return the index of a table."""
-        return table.column(_KEY, lambda: TermsAtRest(table) if table.is_at_rest else cls(table))
+        past = table.past
+        return table.column(_KEY, lambda: cls(table) if past is None else PastTermIndex(table, past.terms))
 
     def has(self, *kinds: TermKind) -> bool:
         """Whether a pod on a node has a term of one of the kinds."""
@@ -133,27 +132,43 @@ class TermIndex(PodGroups[KnownTerm]):
             self._arrays[placed] = cast("NDArray[np.int32]", take_rows(array, old_rows, 0))
 
 
-class TermsAtRest(TermIndex):
-    """The same over a table at rest: terms are counted once, when the first pod asks for those that speak of it."""
+class PastTermIndex(TermIndex):
+    """The same over a table of the past: terms are looked for when a pod asks for those that speak of it."""
 
-    def __init__(self, table: NodeTable) -> None:
+    def __init__(self, table: NodeTable, past: PastGroups[KnownTerm]) -> None:
         super().__init__(table)
-        rows = rows_by_group(_known_terms(info.pods_with_affinity) for info in table.infos)
-        self._rows: dict[PlacedTerm, list[int]] = {self._add_term(known): found for known, found in rows.items()}
+        self._past, self._totals = past, past.totals()
+        self._found: dict[tuple[TermKind, PodInfo], list[PlacedTerm]] = {}
+        self._per_node: dict[PlacedTerm, NDArray[np.int32]] = {}
 
     def fill(self, infos: Sequence[NodeInfo]) -> None:
         """See Column."""
 
+    def has(self, *kinds: TermKind) -> bool:
+        """See TermIndex."""
+        return any(known.kind in kinds and self._totals[number] for known, number in self._past.groups.items())
+
+    def matching(
+        self, kind: TermKind, pod: PodInfo, namespace_labels: Mapping[str, str] | None
+    ) -> Iterator[PlacedTerm]:
+        """See TermIndex."""
+        found = self._found.get((kind, pod))
+        if found is None:
+            found = self._found[kind, pod] = self._look_for(kind, pod, namespace_labels)
+        return iter(found)
+
+    def _look_for(self, kind: TermKind, pod: PodInfo, namespace_labels: Mapping[str, str] | None) -> list[PlacedTerm]:
+        numbers = {
+            PlacedTerm(known): number
+            for known, number in self._past.groups.items()
+            if known.kind is kind and self._totals[number] and known.term.matches(pod, namespace_labels)
+        }
+        self._per_node |= zip(numbers, self._past.per_node_each(tuple(numbers.values())), strict=True)
+        return list(numbers)
+
     def per_node(self, placed: PlacedTerm) -> NDArray[np.int32]:
         """See TermIndex."""
-        array = self._arrays.get(placed)
-        if array is None:
-            array = self._arrays[placed] = count_rows(self._rows[placed], len(self._table))
-        return array
-
-
-def _known_terms(pods: Sequence[PodInfo]) -> Iterator[KnownTerm]:
-    return chain.from_iterable(pod.known_terms for pod in pods)
+        return self._per_node[placed]
 
 
 @dataclass(frozen=True, slots=True)
