@@ -53,7 +53,11 @@ def _kept(archive: Mapping[str, Any]) -> str:
     text = f"{archive['attempts']} attempts, {archive['bytes'] / _MIB:.0f} of {archive['bytesMax'] / _MIB:.0f} MiB"
     if archive["forgottenAttempts"]:
         text += f"; {archive['forgottenAttempts']} forgotten"
-    return text + (f"; {archive['lostAttempts']} LOST: {archive['error']}" if archive["lostAttempts"] else "")
+    if archive["lostAttempts"]:
+        text += f"; {archive['lostAttempts']} LOST"
+    if archive["unreadable"]:
+        text += f"; {archive['unreadable']} times UNREADABLE"
+    return text + (f": {archive['error']}" if archive["error"] else "")
 
 
 def _lines(facts: Mapping[str, Any]) -> Iterator[str]:

@@ -14,12 +14,13 @@ nobody was promised anything. When the disk is full, attempts are lost and count
 
 from __future__ import annotations
 
+import os
 import queue
 import sqlite3
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -83,33 +84,47 @@ _decode_names: Final = msgspec.msgpack.Decoder(tuple[str, ...]).decode
 
 
 class DecisionFile:
-    """An archive (decisions.archive.Archive) in a folder; `bytes_max` and `age_max_ns` limit it, 0: no limit."""
+    """An archive (decisions.archive.Archive) in a folder; `bytes_max` and `age_max_ns` limit it, 0: no limit.
+
+    A forked process has the stories that were asked for lately, and no others.
+    """
 
     def __init__(self, folder: Path, *, bytes_max: int, age_max_ns: int = 0) -> None:
         """Open the file or make it; raises SchedlabError when it cannot be used."""
         self._file = folder / FILE_NAME
-        self._reader = _open(self._file)
+        self._reader, self._process = _open(self._file), os.getpid()
+        self._unreadable, self._error = 0, ""
         self._pods: dict[str, tuple[str, str]] = {}
         self._latest: dict[tuple[str, str], str] = {}
+        self._stories: OrderedDict[str, PodStory] = OrderedDict()
+        self._names: dict[int, tuple[str, ...]] = {}
+        self._blocks: OrderedDict[int, Block] = OrderedDict()
+        try:
+            self._learn()
+            self._writer = _Writer(self._file, bytes_max, age_max_ns)
+        except sqlite3.Error as error:
+            self._reader.close()
+            raise _unusable(self._file, error) from error
+
+    def _learn(self) -> None:
+        """Read which pods there are."""
         for uid, namespace, name in self._reader.execute("SELECT uid, namespace, name FROM pods"):
             self._pods[uid] = namespace, name
         newest = self._reader.execute("SELECT uid FROM attempts GROUP BY uid ORDER BY max(sequence)")
         self._latest = {self._pods[uid]: uid for (uid,) in newest if uid in self._pods}
-        self._stories: OrderedDict[str, PodStory] = OrderedDict()
-        self._names: dict[int, tuple[str, ...]] = {}
-        self._blocks: OrderedDict[int, Block] = OrderedDict()
-        self._writer = _Writer(self._file, bytes_max, age_max_ns)
+        [last] = self._reader.execute("SELECT coalesce(max(sequence), 0) FROM attempts").fetchone()
+        self._next_sequence = int(last) + 1
 
     # --- Writing (Archive) ---
 
     def next_sequence(self) -> int:
         """See Archive."""
-        [last] = self._reader.execute("SELECT coalesce(max(sequence), 0) FROM attempts").fetchone()
-        return int(last) + 1
+        return self._next_sequence
 
     def keep(self, story: PodStory, attempt: Attempt) -> None:
         """See Archive."""
         self._note(story)
+        self._next_sequence = attempt.sequence + 1
         self._latest[story.namespace, story.name] = story.uid
         self._writer.put(((story.uid, story.namespace, story.name), attempt))
 
@@ -150,10 +165,12 @@ class DecisionFile:
 
     def story(self, uid: str) -> PodStory | None:
         """See Archive."""
-        if self._name_of(uid) is None:
+        if uid not in self._pods:
             return None
         found = self._stories.get(uid)
         if found is None:
+            if os.getpid() != self._process:
+                return None
             found = self._stories[uid] = self._load_story(uid)
             if len(self._stories) > _STORIES_KEPT:
                 self._stories.popitem(last=False)
@@ -162,7 +179,7 @@ class DecisionFile:
     def stories(self) -> Iterator[PodStory]:
         """See Archive."""
         query = "SELECT uid, min(rowid) AS began FROM moves GROUP BY uid ORDER BY began"
-        for uid, _ in self._reader.execute(query).fetchall():
+        for uid, _ in self._read(query):
             name = self._name_of(uid)
             if name is not None:
                 yield PodStory(uid, *name, moves=self._moves(uid))
@@ -170,7 +187,7 @@ class DecisionFile:
     def preemptor(self, key: str) -> Entry | None:
         """See Archive."""
         rows = self._rows("sequence = (SELECT sequence FROM victims WHERE key = ?)", key)
-        return self._entry(rows[0]) if rows else None
+        return next(self._entries(rows), None)
 
     def latest_uid(self, namespace: str, name: str) -> str | None:
         """See Archive."""
@@ -179,13 +196,13 @@ class DecisionFile:
     def newest_first(self, before: int, after: int = 0) -> Iterator[Entry]:
         """See Archive."""
         while rows := self._rows("sequence < ? AND sequence > ? ORDER BY sequence DESC", before, after):
-            yield from map(self._entry, rows)
+            yield from self._entries(rows)
             before = rows[-1][0]
 
     def oldest_first(self, before: int, after: int = 0) -> Iterator[Entry]:
         """See Archive."""
         while rows := self._rows("sequence > ? AND sequence < ? ORDER BY sequence", after, before):
-            yield from map(self._entry, rows)
+            yield from self._entries(rows)
             after = rows[-1][0]
 
     def status(self) -> dict[str, Any]:
@@ -198,18 +215,33 @@ class DecisionFile:
             "bytesMax": writer.bytes_max,
             "forgottenAttempts": writer.forgotten,
             "lostAttempts": writer.lost,
-            "error": writer.error,
+            "unreadable": self._unreadable,
+            "error": writer.error or self._error,
         }
 
     def _rows(self, where: str, *values: object) -> list[Row]:
         query = f"SELECT {_COLUMNS} FROM attempts WHERE {where} LIMIT {_READ}"  # noqa: S608 - no values in it
-        return self._reader.execute(query, values).fetchall()
+        return self._read(query, *values)
+
+    def _read(self, query: str, *values: object) -> list[Any]:
+        """Return rows; none of a damaged file, and none in a forked process: its parent's connection is of no use there."""
+        if os.getpid() != self._process:
+            return []
+        try:
+            return self._reader.execute(query, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            self._note_damage(error)
+            return []
+
+    def _note_damage(self, error: Exception) -> None:
+        self._unreadable += 1
+        self._error = str(error)
 
     def _name_of(self, uid: str) -> tuple[str, str] | None:
         """Return namespace and name of a pod; the thread may just have written of one that it had forgotten."""
         found = self._pods.get(uid)
         if found is None:
-            found = self._reader.execute("SELECT namespace, name FROM pods WHERE uid = ?", (uid,)).fetchone()
+            found = next(iter(self._read("SELECT namespace, name FROM pods WHERE uid = ?", uid)), None)
         return found
 
     def _known_name(self, uid: str) -> tuple[str, str]:
@@ -220,47 +252,69 @@ class DecisionFile:
     def _load_story(self, uid: str) -> PodStory:
         story = PodStory(uid, *self._known_name(uid))
         query = f"SELECT {_COLUMNS} FROM attempts WHERE uid = ? ORDER BY sequence"  # noqa: S608 - no values in it
-        story.attempts = [self._attempt(row) for row in self._reader.execute(query, (uid,)).fetchall()]
+        story.attempts = [attempt for row in self._read(query, uid) if (attempt := self._attempt(row)) is not None]
         story.moves = self._moves(uid)
         return story
 
     def _moves(self, uid: str) -> list[Move]:
-        found = self._reader.execute("SELECT data FROM moves WHERE uid = ? ORDER BY rowid", (uid,)).fetchall()
-        return [_decode_move(data) for (data,) in found]
+        found = self._read("SELECT data FROM moves WHERE uid = ? ORDER BY rowid", uid)
+        try:
+            return [_decode_move(data) for (data,) in found]
+        except msgspec.MsgspecError as error:
+            self._note_damage(error)
+            return []
 
-    def _entry(self, row: Row) -> Entry:
-        story = PodStory(row[1], *self._known_name(row[1]))
-        return row[0], story, self._attempt(row)
+    def _entries(self, rows: Iterable[Row]) -> Iterator[Entry]:
+        for row in rows:
+            attempt = self._attempt(row)
+            if attempt is not None:
+                yield row[0], PodStory(row[1], *self._known_name(row[1])), attempt
 
-    def _attempt(self, row: Row) -> Attempt:
+    def _attempt(self, row: Row) -> Attempt | None:
+        """Return an attempt; None when it was forgotten in this moment, or is damaged."""
+        try:
+            return self._decoded(row)
+        except (zstandard.ZstdError, msgspec.MsgspecError, LookupError, ValueError) as error:
+            self._note_damage(error)
+            return None
+
+    def _decoded(self, row: Row) -> Attempt | None:
         sequence, uid, names, head, block, place, end = row
+        node_names, arrays = self._node_names(names), self._block(block)
+        if node_names is None or arrays is None:
+            return None
         pod = bare_pod(uid, *self._known_name(uid))
-        record = decode_head(head, pod, self._node_names(names))
+        record = decode_head(head, pod, node_names)
         since, binding = (0, None) if end is None else decode_end(end, pod, record.attempt)
-        packed = PackedCycle(record, self._block(block), place)
+        packed = PackedCycle(record, arrays, place)
         attempt = Attempt(packed, sequence=sequence, is_restored=True)
         attempt.binding, attempt.complete_since = binding, since
         return attempt
 
-    def _block(self, block: int) -> Block:
+    def _block(self, block: int) -> Block | None:
         found = self._blocks.get(block)
         if found is None:
-            [blob] = self._reader.execute("SELECT blob FROM blocks WHERE id = ?", (block,)).fetchone()
-            found = self._blocks[block] = Block.of(blob)
+            for (blob,) in self._read("SELECT blob FROM blocks WHERE id = ?", block):
+                found = Block.of(blob)
+                # A damaged one is found out here, not when somebody asks for the arrays.
+                found.arrays(0)
+                self._blocks[block] = found
             if len(self._blocks) > _BLOCKS_KEPT:
                 self._blocks.popitem(last=False)
         return found
 
-    def _node_names(self, names: int) -> tuple[str, ...]:
+    def _node_names(self, names: int) -> tuple[str, ...] | None:
         found = self._names.get(names)
         if found is None:
-            [data] = self._reader.execute("SELECT names FROM names WHERE id = ?", (names,)).fetchone()
-            found = self._names[names] = _decode_names(zstandard.ZstdDecompressor().decompress(data))
+            for (data,) in self._read("SELECT names FROM names WHERE id = ?", names):
+                found = self._names[names] = _decode_names(zstandard.ZstdDecompressor().decompress(data))
         return found
 
 
 def _open(file: Path) -> sqlite3.Connection:
     try:
+        # The names of pods and what is said of them are for this user only.
+        file.touch(mode=0o600)
         connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
         try:
             [version] = connection.execute("PRAGMA user_version").fetchone()
@@ -273,13 +327,17 @@ def _open(file: Path) -> sqlite3.Connection:
         except BaseException:
             connection.close()
             raise
-    except sqlite3.Error as error:
-        raise SchedlabError(
-            f"the decision log cannot be used: {error}",
-            location=str(file),
-            hint="move the file away: then a new log is begun; the cluster itself is in another file",
-        ) from error
+    except (OSError, sqlite3.Error) as error:
+        raise _unusable(file, error) from error
     return connection
+
+
+def _unusable(file: Path, error: Exception) -> SchedlabError:
+    return SchedlabError(
+        f"the decision log cannot be used: {error}",
+        location=str(file),
+        hint="move the file away: then a new log is begun; the cluster itself is in another file",
+    )
 
 
 def _check_version(version: int, file: Path) -> None:
@@ -301,7 +359,7 @@ class _Writer:
         self.connection = _open(file)
         heads = "SELECT count(*), coalesce(sum(length(head) + coalesce(length(end), 0)), 0) FROM attempts"
         self.count, self.size_bytes = self.connection.execute(heads).fetchone()
-        for column, table in (("blob", "blocks"), ("data", "moves")):
+        for column, table in (("blob", "blocks"), ("data", "moves"), ("names", "names")):
             sizes = f"SELECT coalesce(sum(length({column})), 0) FROM {table}"  # noqa: S608 - no values in it
             self.size_bytes += self.connection.execute(sizes).fetchone()[0]
         # Closed blocks that were written lately, by identity; they are held, so that no other takes that.
@@ -430,9 +488,12 @@ class _Writer:
             f"(SELECT sequence FROM attempts WHERE {condition} ORDER BY sequence LIMIT {count}) "
             "RETURNING uid, length(head) + coalesce(length(end), 0), sequence"
         ).fetchall()
-        unused = "DELETE FROM blocks WHERE id < (SELECT min(block) FROM attempts) RETURNING length(blob)"
         self.size_bytes -= sum(size for _, size, _ in rows)
-        self.size_bytes -= sum(size for (size,) in self.connection.execute(unused).fetchall())
+        for unused in (
+            "DELETE FROM blocks WHERE id < (SELECT min(block) FROM attempts) RETURNING length(blob)",
+            "DELETE FROM names WHERE id < (SELECT min(names) FROM attempts) RETURNING length(names)",
+        ):
+            self.size_bytes -= sum(size for (size,) in self.connection.execute(unused).fetchall())
         self.count -= len(rows)
         self.forgotten += len(rows)
         self.connection.executemany("DELETE FROM victims WHERE sequence = ?", [(row[2],) for row in rows])
@@ -464,6 +525,7 @@ def _keep(writer: _Writer, pod: PodName, attempt: Attempt, where: tuple[int, int
         data = zstandard.ZstdCompressor().compress(_encode(head.node_names))
         cursor = writer.connection.execute("INSERT INTO names (names) VALUES (?)", (data,))
         writer.names_id, writer.last_names = int(cursor.lastrowid or 0), head.node_names
+        writer.size_bytes += len(data)
     encoded = encode_head(head)
     writer.connection.execute("INSERT OR IGNORE INTO pods VALUES (?, ?, ?)", pod)
     values = attempt.sequence, pod[0], head.started_ns, writer.names_id, encoded, *where

@@ -54,6 +54,8 @@ async def help_for(simulator: Simulator, request: Request) -> Answer:
     """Tell which smallest changes would let a pod be scheduled; `?attempt=N`: would have, then."""
     namespace, pod = request.parameters["namespace"], request.parameters["pod"]
     attempt = request.number("attempt")
+    # The worker cannot read what is only in the file: it finds the pod's attempts in the memory it is forked with.
+    simulator.log.find(namespace, pod)
     return await ask(
         simulator, request, lambda cluster: what_would_help(cluster, namespace, pod, attempt=attempt).data()
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -202,6 +203,36 @@ def test_who_made_a_pod_go_is_known_after_a_restart(tmp_path: Path) -> None:
     file.close()
 
 
+def test_a_forked_process_has_what_was_asked_for_lately_and_touches_no_file(tmp_path: Path) -> None:
+    log, file = log_in(tmp_path)
+    fill(log)
+    log.cycle(records.failed(pod=records.pod("q", "uid-q")))
+    file.close()
+    again, file = log_in(tmp_path)
+    assert again.find("default", "p") is not None
+
+    child = os.fork()
+    if child == 0:
+        known = again.find("default", "p"), again.find("default", "q"), list(again.newest_first())
+        is_right = known[0] is not None and len(known[0].attempts) == 2 and known[1:] == (None, [])
+        os._exit(0 if is_right else 1)
+
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert again.find("default", "q") is not None
+    file.close()
+
+
+def test_nobody_else_may_read_the_file(tmp_path: Path) -> None:
+    log, file = log_in(tmp_path)
+    fill(log)
+    file.flush()
+
+    for each in tmp_path.iterdir():
+        assert each.stat().st_mode & 0o077 == 0, each.name
+    file.close()
+
+
 def test_pods_that_were_never_tried_are_forgotten_at_the_limit_too(tmp_path: Path) -> None:
     log, file = log_in(tmp_path, bytes_max=1, file_bytes=5_000)
     for number in range(1500):
@@ -261,6 +292,54 @@ def test_a_damaged_file_is_said_to_be_one(tmp_path: Path) -> None:
 
     with pytest.raises(SchedlabError, match="the decision log cannot be used"):
         DecisionFile(tmp_path, bytes_max=GIB)
+
+
+@pytest.mark.parametrize(
+    ("damage", "left"),
+    [
+        ("UPDATE attempts SET head = x'00112233' WHERE sequence = 1", ["p", "q"]),
+        ("UPDATE attempts SET end = x'c1' WHERE sequence = 2", ["p", "q"]),
+        ("UPDATE blocks SET blob = x'00112233'", []),
+        ("DELETE FROM blocks", []),
+        ("UPDATE names SET names = x'00112233'", []),
+    ],
+)
+def test_what_cannot_be_read_is_left_out_and_told(tmp_path: Path, damage: str, left: list[str]) -> None:
+    log, file = log_in(tmp_path)
+    fill(log)
+    log.cycle(records.failed(pod=records.pod("q", "uid-q")))
+    file.close()
+    with sqlite3.connect(tmp_path / FILE_NAME) as connection:
+        connection.execute(damage)
+
+    again, file = log_in(tmp_path)
+
+    assert [row["pod"] for row in rows(again, "attempts", Query())] == left
+    assert [row["pod"] for row in attempts(again, Query(), limit=9)] == left[::-1]
+    assert [*rows(again, "scores", Query()), *rows(again, "moves", Query())]
+    found = again.find("default", "p")
+    assert found is not None
+    assert found.moves
+    assert bool(again.status()["archive"]["unreadable"]) == (damage != "DELETE FROM blocks")
+    file.close()
+
+
+def test_a_file_whose_pages_are_damaged_is_said_to_be_one(tmp_path: Path) -> None:
+    log, file = log_in(tmp_path)
+    for number in range(300):
+        log.cycle(records.scheduled(pod=records.pod(f"p{number}", f"uid-{number}")))
+    file.close()
+    path = tmp_path / FILE_NAME
+    content = bytearray(path.read_bytes())
+    for page in range(3, len(content) // 4096):
+        content[page * 4096 : page * 4096 + 600] = b"\xff" * 600
+    path.write_bytes(content)
+
+    with pytest.raises(
+        SchedlabError, match="the decision log cannot be used: database disk image is malformed"
+    ) as caught:
+        DecisionFile(tmp_path, bytes_max=GIB)
+    assert caught.value.hint.startswith("move the file away")
 
 
 def test_a_file_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
