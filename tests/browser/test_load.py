@@ -6,6 +6,7 @@ Bounds are of processor time, which other programs on the machine change less th
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 import uuid
@@ -193,3 +194,35 @@ def _change(simulator: Simulator, browser: Browser) -> tuple[float, float]:
     thread.join()
     passed_s = time.monotonic() - began
     return (_cpu_s(simulator.pid) - server_s) / passed_s, (_browser_s(browser) - browser_s) / passed_s
+
+
+STEPS = 20
+FAR = 15_000
+
+
+def test_steps_through_the_past(new_page: Callable[..., Page], browser: Browser, big: Simulator) -> None:
+    """A step of the slider costs what lies between; so does a jump over thousands of changes."""
+    page = new_page()
+    _enter(page, big)
+    newest = big.api("GET", "/api/v1/past").json()["newest"]
+    page.goto(f"{big.url}/#/map?at={newest - 1}")
+    page.get_by_text("5,000 nodes, 50,000 pods").wait_for(timeout=60_000)
+    slider = page.get_by_role("slider")
+    server_s, browser_s = _cpu_s(big.pid), _browser_s(browser)
+    for step in range(STEPS):
+        slider.press("ArrowLeft")
+        page.get_by_text(f"revision {newest - 2 - step}", exact=True).wait_for()
+        page.wait_for_timeout(250)
+    step_s, shown_s = (_cpu_s(big.pid) - server_s) / STEPS, (_browser_s(browser) - browser_s) / STEPS
+    server_s = _cpu_s(big.pid)
+    page.goto(f"{big.url}/#/map?at={newest - FAR}")
+    page.get_by_text(re.compile(r"5,000 nodes, 4\d,\d+ pods")).wait_for(timeout=60_000)
+    jump_s = _cpu_s(big.pid) - server_s
+    keep(page, "time-machine-5000")
+    _note(
+        f"step of the slider: server {step_s:.3f} s, browser {shown_s:.3f} s; {FAR} changes back: server {jump_s:.2f} s"
+    )
+
+    assert step_s < 0.05
+    assert shown_s < 0.3
+    assert jump_s < 0.5

@@ -19,6 +19,7 @@ PAGES: Final = {
     "objects": ("#/objects", "PriorityLevelConfiguration", "객체"),
     "list": ("#/list/pods?namespace=shop", "cache-0", "Pod"),
     "object": ("#/object/pods/shop/recommender-0", "FailedScheduling", "recommender-0"),
+    "what-if": ("#/what-if", "Add the change", "만약에"),
     "create": ("#/create", "generateName", "만들기"),
     "scheduler": ("#/scheduler", "schedulerName", "스케줄러"),
     "learn": ("#/learn", "Taints and tolerations", "배우기"),

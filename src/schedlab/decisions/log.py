@@ -52,6 +52,11 @@ class Attempt:
         """The attempt's number, from 1."""
         return self.packed.head.attempt
 
+    @property
+    def is_own(self) -> bool:
+        """Whether its revision is one of this cluster: it has not come with the log of another one."""
+        return self.packed.head.position >= 0
+
     def cycle(self) -> CycleRecord:
         """Return the whole record of the scheduling cycle."""
         return unpack(self.packed)
@@ -290,6 +295,34 @@ class DecisionLog:
                 yield sequence, *found
         if self.archive is not None:
             yield from self.archive.newest_first(upper)
+
+    def begun_at(self, revision: int) -> int:
+        """Return the number behind that of the last attempt in memory that had begun at a revision of this cluster.
+
+        Attempts end in the order in which they begin, but for those of several schedulers, which differ by a moment.
+        """
+        low, high = self._oldest_sequence(), self._next_sequence
+        while low < high:
+            middle = (low + high) // 2
+            probe = middle
+            while probe >= low and not self._is_own(probe):
+                probe -= 1
+            if probe >= low and self._in_order[probe][1].packed.head.revision > revision:
+                high = probe
+            else:
+                low = middle + 1
+        return low
+
+    def _is_own(self, sequence: int) -> bool:
+        found = self._in_order.get(sequence)
+        return found is not None and found[1].is_own
+
+    def from_number(self, sequence: int) -> Iterator[Entry]:
+        """Yield the attempts in memory from a number on, oldest first."""
+        for number in range(sequence, self._next_sequence):
+            found = self._in_order.get(number)
+            if found is not None:
+                yield number, *found
 
     def oldest_first(self) -> Iterator[Entry]:
         """Yield the same from the first attempt on."""

@@ -14,7 +14,7 @@ be rebuilt from are separate settings.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -41,6 +41,16 @@ class Page:
     items: Sequence[StoredObject]
     revision: int
     remaining: int = 0
+
+
+@dataclass(slots=True)
+class _Replaced:
+    """What changes of a resource after `revision` up to another have replaced first, by key."""
+
+    resource: str
+    revision: int
+    upto: int
+    objects: dict[str, StoredObject | None]
 
 
 class StoreWatch:
@@ -125,6 +135,8 @@ class Store:
         self._watches: dict[str, list[StoreWatch]] = {}
         self._waiters: list[tuple[int, Waiter]] = []
         self._stamps: dict[str, int] = {}
+        #: What the last list of the past was made of.
+        self._replaced: _Replaced | None = None
         #: Is told what is read, resource and key or prefix, while somebody wants to know what an outcome depends on.
         self.on_read: Callable[[str, str], None] | None = None
         for obj in initial.objects:
@@ -225,11 +237,11 @@ class Store:
 
     def _past(self, resource: str, table: Table, prefix: str, after: str, revision: int, limit: int) -> Page:
         """List objects as they were: what has not changed since, and what the changes replaced."""
-        replaced: dict[str, StoredObject | None] = {}
-        for event in self._log.after(revision):
-            key = event.object.key
-            if event.object.resource == resource and key.startswith(prefix) and key > after:
-                replaced.setdefault(key, event.previous)
+        replaced = {
+            key: obj
+            for key, obj in self._replaced_since(resource, revision).items()
+            if key.startswith(prefix) and key > after
+        }
         gone = [key for key in replaced if table.get(key) is None]
         items: list[StoredObject] = []
         for key in heapq.merge(table.walk(prefix, after), sorted(gone)):
@@ -242,6 +254,20 @@ class Store:
         came_back = sum(key > last and replaced[key] is not None for key in gone)
         not_yet = sum(key > last and obj is None and table.get(key) is not None for key, obj in replaced.items())
         return Page(items, revision, table.count(prefix, last) + came_back - not_yet)
+
+    def _replaced_since(self, resource: str, revision: int) -> Mapping[str, StoredObject | None]:
+        """Return what changes have replaced since a revision, by key: None where there was nothing.
+
+        Pages of one list follow each other: what is known of the last one is gone on from.
+        """
+        known = self._replaced
+        if known is None or (known.resource, known.revision) != (resource, revision):
+            known = self._replaced = _Replaced(resource, revision, revision, {})
+        for event in self._log.after(known.upto):
+            if event.object.resource == resource:
+                known.objects.setdefault(event.object.key, event.previous)
+        known.upto = self._log.revision
+        return known.objects
 
     def _require(self, revision: int) -> None:
         if revision < self.compacted_revision:
@@ -352,6 +378,7 @@ class Store:
     def _rewind(self, revision: int) -> Sequence[WatchEvent]:
         """Undo the changes after a revision and return them, newest first."""
         taken = self._log.cut(revision)
+        self._replaced = None
         for event in taken:
             self._apply(event.object.resource, event.object.key, event.previous)
         return taken
@@ -396,6 +423,8 @@ class Store:
             floor = min(self.compacted_revision, self._log.revision - self._history, self._delivered)
             if floor > self._log.floor + stride:
                 self._log.trim(floor)
+                if self._replaced is not None and self._replaced.revision < floor:
+                    self._replaced = None
 
     def fork(self, revision: int | None = None) -> Store:
         """Return an independent store with the objects of now or of a kept revision; raises Compacted.

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from schedlab.apimachinery.time import format_micro_time
 from schedlab.decisions.tables import Query
-from schedlab.web.routing import Answer, Refusal, Request, Route, json_answer, paced
+from schedlab.web.routing import Answer, Refusal, Request, Route, json_answer, paced, whole_number
 from schedlab.web.simulator import Simulator
 
 if TYPE_CHECKING:
     from schedlab.cluster.past import Past
+    from schedlab.decisions.archive import Entry
     from schedlab.decisions.log import Attempt, DecisionLog, PodStory
     from schedlab.kernel.steps import Steps
 
@@ -54,8 +53,12 @@ def _marks(log: DecisionLog, oldest: int, newest: int) -> Steps[dict[int, list[i
     """Count attempts by result, at the first revision of each part of the past in which there were some."""
     width = max(1, -(-(newest - oldest + 1) // _PARTS))
     marks: dict[int, list[int]] = {}
-    for place, (_, attempt) in enumerate(_attempts(log, oldest), 1):
+    for place, (_, _, attempt) in enumerate(log.newest_first(), 1):
         head = attempt.packed.head
+        if not attempt.is_own:
+            continue
+        if head.revision < oldest:
+            break
         part = oldest + (head.revision - oldest) // width * width
         marks.setdefault(part, [0] * len(_RESULTS))[_RESULTS.index(head.result)] += 1
         if place % _STEP == 0:
@@ -63,27 +66,12 @@ def _marks(log: DecisionLog, oldest: int, newest: int) -> Steps[dict[int, list[i
     return marks
 
 
-def _attempts(log: DecisionLog, oldest: int) -> Iterator[tuple[PodStory, Attempt]]:
-    """Yield the attempts that began at a kept revision of this cluster, newest first."""
-    for _, story, attempt in log.newest_first():
-        head = attempt.packed.head
-        # Attempts that came with the log of another cluster have no place in the past of this one.
-        if head.position < 0:
-            continue
-        if head.revision < oldest:
-            return
-        yield story, attempt
-
-
 async def moment(simulator: Simulator, request: Request) -> Answer:
     """Tell of one revision: when it was, the attempts that began there, and the nearest before and after.
 
     `?namespace=`, `?pod=` and `?result=` choose attempts as they do in the list of decisions.
     """
-    text = request.parameters["revision"]
-    if not (text.isascii() and text.isdecimal()):
-        raise Refusal(400, f"revision: {text!r} is not a number")
-    past, revision = _past(simulator), int(text)
+    past, revision = _past(simulator), whole_number("revision", request.parameters["revision"])
     past.require(revision)
     result = request.word("result")
     if result and result not in _RESULTS:
@@ -100,21 +88,30 @@ async def moment(simulator: Simulator, request: Request) -> Answer:
 
 def _around(log: DecisionLog, oldest: int, revision: int, query: Query) -> Steps[dict[str, Any]]:
     """Return the attempts at a revision, the last one before and the first one after."""
-    here: list[tuple[PodStory, Attempt]] = []
+    middle = log.begun_at(revision)
+    here: list[Entry] = []
     before = after = None
-    found = _attempts(log, oldest)
-    while some := tuple(islice(found, _STEP)):
-        for story, attempt in some:
-            if not query.wants(story, attempt):
-                continue
-            at = attempt.packed.head.revision
+    for place, entry in enumerate(log.from_number(middle), 1):
+        if entry[2].is_own and query.wants(entry[1], entry[2]):
+            after = entry
+            break
+        if place % _STEP == 0:
+            yield
+    for place, entry in enumerate(log.newest_first(middle), 1):
+        at = entry[2].packed.head.revision
+        if entry[2].is_own and at < oldest:
+            break
+        if entry[2].is_own and query.wants(entry[1], entry[2]):
+            if at < revision:
+                before = entry
+                break
             if at == revision:
-                here.append((story, attempt))
-            elif at > revision and (after is None or at <= after[1].packed.head.revision):
-                after = story, attempt
-            elif at < revision and (before is None or at > before[1].packed.head.revision):
-                before = story, attempt
-        yield
+                here.append(entry)
+            else:
+                # It is older than what memory holds.
+                after = entry
+        if place % _STEP == 0:
+            yield
     return {
         "attempts": [_named(*one) for one in reversed(here[-_NAMED:])],
         "count": len(here),
@@ -123,7 +120,7 @@ def _around(log: DecisionLog, oldest: int, revision: int, query: Query) -> Steps
     }
 
 
-def _named(story: PodStory, attempt: Attempt) -> dict[str, Any]:
+def _named(_sequence: int, story: PodStory, attempt: Attempt) -> dict[str, Any]:
     head = attempt.packed.head
     return {
         "namespace": story.namespace,

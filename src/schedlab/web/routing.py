@@ -72,6 +72,14 @@ def json_answer(value: object, status: int = 200) -> Answer:
     return Answer(orjson.dumps(value) + b"\n", status=status)
 
 
+def whole_number(name: str, text: str) -> int:
+    """Return the number that a text is; `name` says what it is for where it is none."""
+    if not (text.isascii() and text.isdecimal()) or len(text) > _DIGITS_MAX:
+        shown = text if len(text) <= _DIGITS_MAX else f"{text[:_DIGITS_MAX]}…"
+        raise Refusal(400, f"{name}: {shown!r} is no whole number from 0 to {10**_DIGITS_MAX - 1}")
+    return int(text)
+
+
 @dataclass(slots=True)
 class Request:
     """One HTTP request. `parameters` are the parts of the path that the route's template names."""
@@ -93,12 +101,7 @@ class Request:
     def number(self, name: str, default: int | None = None) -> int | None:
         """Return a whole number of the query."""
         text = self.word(name)
-        if not text:
-            return default
-        if not (text.isascii() and text.isdecimal()) or len(text) > _DIGITS_MAX:
-            shown = text if len(text) <= _DIGITS_MAX else f"{text[:_DIGITS_MAX]}…"
-            raise Refusal(400, f"{name}: {shown!r} is no whole number from 0 to {10**_DIGITS_MAX - 1}")
-        return int(text)
+        return whole_number(name, text) if text else default
 
     def flag(self, name: str) -> bool:
         """Return a yes or no of the query; the bare name means yes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schedlab.decisions.log import MOVES_MAX, DecisionLog, Move
-from schedlab.scheduler.framework.record import QueueMove
+from schedlab.scheduler.framework.record import CycleRecord, QueueMove
 from tests.unit.decisions import records
 
 
@@ -137,3 +137,36 @@ def test_bindings_keep_no_second_state_of_the_pod() -> None:
     assert second is not None
     assert first.pod is story.attempts[0].packed.head.pod
     assert first.bind is second.bind
+
+
+def test_attempts_are_found_by_the_revision_that_they_saw() -> None:
+    """Of this cluster: what has come with another log has other revisions, and forgotten attempts leave gaps."""
+    log, other = DecisionLog(), DecisionLog()
+    other.cycle(at(5000, "foreign"))
+    for revision in (10, 20, 20, 30):
+        log.cycle(at(revision, f"p{revision}"))
+    log.take_over(other.stories())
+    for revision in (40, 50):
+        log.cycle(at(revision, f"p{revision}"))
+    found = {
+        revision: [entry[1].name for entry in log.from_number(log.begun_at(revision)) if entry[2].is_own]
+        for revision in (5, 10, 20, 30, 45, 50)
+    }
+
+    assert found == {
+        5: ["p10", "p20", "p20", "p30", "p40", "p50"],
+        10: ["p20", "p20", "p30", "p40", "p50"],
+        20: ["p30", "p40", "p50"],
+        30: ["p40", "p50"],
+        45: ["p50"],
+        50: [],
+    }
+    assert DecisionLog().begun_at(7) == 1
+
+
+def at(revision: int, name: str) -> CycleRecord:
+    """Return a failed attempt that saw a revision."""
+    record = records.failed()
+    record.pod = records.pod(name, f"uid-{name}")
+    record.revision, record.position = revision, revision
+    return record

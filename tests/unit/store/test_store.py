@@ -360,3 +360,36 @@ def test_back_end_is_told_what_it_may_drop() -> None:
     store.compact(6)
 
     assert backend.floors == [4]
+
+
+def test_pages_of_the_past_are_of_one_moment_whatever_happens_between_them() -> None:
+    """Objects that change, go and come between two pages are as they were."""
+    store = Store()
+    made = [create(store, name) for name in "acegi"]
+    then = store.revision
+    store.update(obj(store, "c", value="changed"), made[1].revision)
+    store.delete("pods", made[3].key, made[3].revision)
+    create(store, "b")
+    first = store.page("pods", limit=2, revision=then)
+    store.delete("pods", made[4].key, made[4].revision)
+    create(store, "f")
+    store.update(obj(store, "e", value="changed"), made[2].revision)
+    second = store.page("pods", after=first.items[-1].key, limit=2, revision=then)
+    third = store.page("pods", after=second.items[-1].key, limit=2, revision=then)
+
+    assert [*first.items, *second.items, *third.items] == made
+    assert [page.remaining for page in (first, second, third)] == [3, 1, 0]
+
+
+def test_history_can_be_listed_where_lists_are_compacted() -> None:
+    store = Store(history=100)
+    create(store, "a")
+    then = store.revision
+    create(store, "b")
+    store.compact(store.revision)
+
+    assert [one.name for one in store.page("pods", revision=then, from_history=True).items] == ["a"]
+    with pytest.raises(Compacted):
+        store.page("pods", revision=then)
+    with pytest.raises(Compacted):
+        Store(history=100).page("pods", revision=0, from_history=True)

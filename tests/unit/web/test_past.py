@@ -136,13 +136,14 @@ def test_attempts_of_another_cluster_have_no_place_in_the_past() -> None:
 @pytest.mark.parametrize(
     ("path", "query", "status", "text"),
     [
-        ("/api/v1/past/next", "", 400, "is not a number"),
+        ("/api/v1/past/next", "", 400, "revision: 'next' is no whole number"),
+        (f"/api/v1/past/{'9' * 5000}", "", 400, "is no whole number"),
         ("/api/v1/past/0", "", 400, "no longer kept"),
         ("/api/v1/past/99999", "", 400, "has not happened yet"),
         ("/api/v1/past/5", "result=good", 400, "is none of"),
         ("/api/v1/map", "at=99999", 400, "has not happened yet"),
         ("/api/v1/map", "at=5&from=99999", 400, "has not happened yet"),
-        ("/api/v1/map", "at=x", 400, "is not a number"),
+        ("/api/v1/map", "at=x", 400, "at: 'x' is "),
     ],
 )
 def test_mistakes(path: str, query: str, status: int, text: str) -> None:
@@ -221,3 +222,16 @@ def test_a_stream_goes_on_from_a_moment() -> None:
     assert "default/first" not in found[0]["pods"]
     assert "default/new" in gathered(found)["pods"]
     assert found[-1]["revision"] == cluster.past.newest
+
+
+def test_attempts_that_only_an_archive_holds_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a restart, say: memory has none of them."""
+    lab = story()
+    log = lab.cluster.log
+    first, picky = revision_of(lab, "first"), revision_of(lab, "picky")
+    entries = list(log.newest_first())
+    monkeypatch.setattr(log, "_in_order", {})
+    monkeypatch.setattr(log, "newest_first", lambda *_: iter(entries))
+
+    told = call(lab, f"/api/v1/past/{picky}")[1]
+    assert (told["previous"]["revision"], told["attempts"][0]["pod"], told["next"]["pod"]) == (first, "picky", "last")

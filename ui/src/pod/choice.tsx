@@ -22,9 +22,11 @@ export function ChoiceOf({ told, choice, vs }: { told: Explanation; choice: Choi
         <div class="toolbar">
           <label class="choice">
             <span>{t.versus}</span>
+            {/* What is being typed stays when the pod changes meanwhile. */}
             <input
+              key={vs || other?.node}
               list="candidates"
-              value={vs || (other?.node ?? "")}
+              defaultValue={vs || (other?.node ?? "")}
               onChange={(event) => amend({ vs: event.currentTarget.value })}
             />
           </label>
