@@ -169,14 +169,13 @@ def _labels(prefix: str, more: Iterable[str]) -> FieldLabels:
 _TIME: Final = (
     rb"20[0-9]{2}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{6}Z"
 )
-_SECONDS: Final = (b"firstTimestamp", b"lastTimestamp", b"deprecatedFirstTimestamp", b"deprecatedLastTimestamp")
 _LIKENESS: Final = Likeness(
     name=re.compile(SUBDOMAIN),
     places=(
         *(Place(b'"%b":"' % key, rb"[ !#-\[\]-~]{1,1024}") for key in (b"message", b"note", b"name", b"uid")),
         Place(b'"resourceVersion":"', rb"[0-9]{1,20}"),
         Place(b'"eventTime":"', _TIME),
-        *(Place(b'"%b":"' % key, SECOND) for key in _SECONDS),
+        Place(b'Timestamp":"', SECOND),  # the first and the last, in the words of both forms
     ),
     metadata_places=(Place(b'"creationTimestamp":"', SECOND),),
     managed_places=(Place(b'"time":"', SECOND),),

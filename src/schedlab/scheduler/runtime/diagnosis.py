@@ -33,9 +33,9 @@ class NodeToStatusMap:
         self.absent: Status = ABSENT
         self.plugin_names: tuple[str, ...] = ()
         self._rows: NDArray[np.int64] = _NO_ROWS
-        self._codes: NDArray[np.uint8] = np.zeros(0, np.uint8)
-        self._reasons: NDArray[np.int32] = np.zeros(0, np.int32)
-        self._plugins: NDArray[np.int8] = np.zeros(0, np.int8)
+        self._codes: NDArray[np.uint8] = _NO_CODES
+        self._reasons: NDArray[np.int32] = _NO_REASONS
+        self._plugins: NDArray[np.int8] = _NO_PLUGINS
         self._named: dict[str, Status] = {}
         self._index: dict[int, int] | None = None
 
@@ -121,6 +121,9 @@ class NodeToStatusMap:
 
 
 _NO_ROWS: Final = np.zeros(0, np.int64)
+_NO_CODES: Final = np.zeros(0, np.uint8)
+_NO_REASONS: Final = np.zeros(0, np.int32)
+_NO_PLUGINS: Final = np.zeros(0, np.int8)
 
 
 def reasons_of(status: Status) -> tuple[str, ...]:

@@ -192,7 +192,9 @@ class FilterRun:
         total = len(self._table)
         nominated = self._nominated_rows()
         size = min(total, wanted + 1)
-        if not nominated and self._all_pass(start, size, total):
+        # The search ends among the first `size` nodes when all of them pass: what is nominated behind them changes nothing.
+        beside = all((row - start) % total >= size for row in nominated)
+        if beside and self._all_pass(start, size, total):
             feasible = ring(start, min(wanted, size), total)
             return Search(ring(start, size, total), _all_passed(size), feasible, is_clean=True)
 

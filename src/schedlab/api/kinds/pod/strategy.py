@@ -31,8 +31,6 @@ from schedlab.apimachinery.field import ErrorList
 from schedlab.apimachinery.field_selectors import FieldLabels
 
 _FINISHED: Final = ("Failed", "Succeeded")
-#: Prefixes of the labels that pods of Jobs have.
-_JOB_LABELS: Final = (b"", b"batch.kubernetes.io/")
 _RESETS: Final = (("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences"))
 
 
@@ -51,10 +49,9 @@ _LIKENESS: Final = Likeness(
     metadata_places=(
         Place(b'"creationTimestamp":"', SECOND),
         Place(b'"pod-complete.stage.kwok.x-k8s.io/delay":"', DURATION),
-        *(Place(b'"%bcontroller-uid":"' % group, UID) for group in _JOB_LABELS),
-        *(Place(b'"%bjob-name":"' % group, LABEL) for group in _JOB_LABELS),
+        Place(b'job-name":"', LABEL),
         Place(b'"kind":"Job","name":"', LABEL),
-        Place(b'"uid":"', UID),
+        Place(b'uid":"', UID),  # the owner's, and in controller-uid
         Place(b'"generateName":"', rb"[0-9a-z][-0-9a-z]{0,56}-"),
     ),
     managed_places=(
