@@ -54,6 +54,7 @@ _VERBS: Final = (
     ("import-trace", "schedlab.cli.import_trace:import_trace", "Make a scenario of a published trace."),
     ("compare", "schedlab.cli.compare:compare", "Run a scenario under several scheduler configurations."),
     ("sweep", "schedlab.cli.sweep:sweep", "Run a scenario over configurations, parameters and seeds."),
+    ("tune", "schedlab.cli.tune:tune", "Search a scheduler configuration for a scenario."),
     ("bench", "schedlab.cli.bench:bench", "Measure scheduling with kube-scheduler's own workloads."),
 )
 

@@ -1,4 +1,4 @@
-"""Line charts as SVG that stands in a page: no script, nothing loaded from elsewhere."""
+"""Charts of lines and points as SVG that stands in a page: no script, nothing loaded from elsewhere."""
 
 from __future__ import annotations
 
@@ -70,3 +70,48 @@ def thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
         extremes = (piece[0], min(piece, key=lambda one: one[1]), max(piece, key=lambda one: one[1]), piece[-1])
         found += sorted(dict.fromkeys(extremes))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A pair of values with what is told of it; marked ones are filled."""
+
+    x: float
+    y: float
+    text: str
+    is_marked: bool = False
+    is_square: bool = False
+
+
+def point_chart(title: str, points: Sequence[Point]) -> str:
+    """Return a chart of points, its axes from the lowest to the highest values."""
+    xs, ys = [one.x for one in points], [one.y for one in points]
+    low_x, high_x = _range(xs)
+    low_y, high_y = _range(ys)
+    low, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
+    parts = [
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title)}"><title>{escape(title)}</title>',
+        f'<path d="M{_LEFT} {_TOP}V{low}H{right}" fill="none" stroke="currentColor" opacity=".5"/>',
+        f'<text x="{_LEFT - 6}" y="{_TOP + 10}" text-anchor="end">{high_y:.3g}</text>',
+        f'<text x="{_LEFT - 6}" y="{low}" text-anchor="end">{low_y:.3g}</text>',
+        f'<text x="{_LEFT}" y="{_HEIGHT - 6}">{low_x:.3g}</text>',
+        f'<text x="{right}" y="{_HEIGHT - 6}" text-anchor="end">{high_x:.3g}</text>',
+    ]
+    for one in points:
+        x = _LEFT + 6 + (right - _LEFT - 12) * (one.x - low_x) / (high_x - low_x)
+        y = low - 6 - (low - _TOP - 12) * (one.y - low_y) / (high_y - low_y)
+        colour = COLOURS[1] if one.is_square else COLOURS[0]
+        look = f'fill="{colour if one.is_marked else "none"}" stroke="{colour}"'
+        shape = (
+            f'<rect x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8" {look}>'
+            if one.is_square
+            else f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" {look}>'
+        )
+        parts.append(f"{shape}<title>{escape(one.text)}</title></{'rect' if one.is_square else 'circle'}>")
+    return "".join((*parts, "</svg>"))
+
+
+def _range(values: Sequence[float]) -> tuple[float, float]:
+    """Return two ends that differ."""
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    return (low, high) if low < high else (low - 1, high + 1)

@@ -16,6 +16,7 @@ from schedlab.cli.run_files import Tables, write_table
 from schedlab.cli.sweep_options import ResultsOption, WorkersOption, progress_bar, worker_count
 from schedlab.cli.sweep_text import sweep_text
 from schedlab.kernel.errors import SchedlabError
+from schedlab.scenario.sweeps.crew import Crew
 from schedlab.scenario.sweeps.file import SweepPlan, read_sweep
 from schedlab.scenario.sweeps.inputs import Inputs
 from schedlab.scenario.sweeps.journal import Journal
@@ -41,7 +42,7 @@ def sweep(
 ) -> int:
     """Run a scenario in many ways: exit code 0, 1 when a run failed, 2 for a mistake in the file, 130 after Ctrl-C.
 
-    Results are in FILE's name with `.results` behind it if no folder is named: runs.jsonl, a line per run, and a table.
+    Results are in FILE with `.results` for its ending if no folder is named: runs.jsonl, a line per run, and a table.
     The same command goes on where a sweep was stopped, and makes failed runs again.
 
     Parameters
@@ -77,8 +78,8 @@ def sweep(
 def _here(
     plan: SweepPlan, journal: Journal, workers: int, _address: str, progress: Callable[[int, int], None]
 ) -> SweepResult:
-    engine = LocalEngine(partial(run_task, plan.scenario))
-    return run_sweep(plan, journal, engine, workers=workers, progress=progress)
+    with Crew(LocalEngine(partial(run_task, plan.scenario)), workers, plan.timeout_s) as crew:
+        return run_sweep(plan, journal, crew, progress=progress)
 
 
 def _on_ray(
@@ -89,4 +90,5 @@ def _on_ray(
     home, bundle = Inputs(plan.scenario.parent).bundle(plan.files)
     with connected(address, workers) as room:
         engine = RayEngine(BundledWork(home, plan.scenario.name, bundle))
-        return run_sweep(plan, journal, engine, workers=min(workers, room), progress=progress)
+        with Crew(engine, min(workers, room), plan.timeout_s) as crew:
+            return run_sweep(plan, journal, crew, progress=progress)

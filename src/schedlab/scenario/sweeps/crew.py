@@ -1,6 +1,7 @@
 """Workers that make runs side by side, one at a time each; what happens to one leaves the others alone.
 
-    for task, state, result in execute(LocalEngine(work), tasks, workers=2, timeout_s=60): …
+    with Crew(LocalEngine(work), workers=2, timeout_s=60) as crew:
+        for task, state, result in crew.run(tasks): …
 
 A run that raises, whose worker dies, or that takes too long is `failed` with its reason. What a run comes to depends
 neither on the engine nor on the number of workers; only the order in which runs are finished does.
@@ -11,10 +12,10 @@ from __future__ import annotations
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, Protocol, Self, TypeAlias, TypeVar
 
 from schedlab.kernel.errors import SchedlabError
 from schedlab.scenario.sweeps.task import Task
@@ -22,6 +23,8 @@ from schedlab.scenario.sweeps.task import Task
 State = Literal["finished", "failed"]
 #: How a run ended, and what it left; `reason` of a failed one.
 Result: TypeAlias = tuple[State, Mapping[str, Any]]
+#: A run that is over.
+Over: TypeAlias = tuple[Task, State, Mapping[str, Any]]
 #: Makes a run, in a worker.
 Work: TypeAlias = Callable[[Task], Mapping[str, Any]]
 W = TypeVar("W", bound="Worker")
@@ -72,36 +75,34 @@ def attempt(work: Work, task: Task) -> Result:
         return "failed", {"reason": f"{type(error).__name__}: {error} ({place})"}
 
 
-def execute(
-    engine: Engine[W], tasks: Sequence[Task], *, workers: int, timeout_s: float | None = None
-) -> Iterator[tuple[Task, State, Mapping[str, Any]]]:
-    """Yield every task with what became of it, as they are finished; raises SchedlabError when no worker can begin."""
-    crew = _Crew(engine, deque(tasks), workers, timeout_s)
-    try:
-        while crew.is_busy:
-            yield from crew.step()
-    finally:
-        crew.stop()
+class Crew(Generic[W]):
+    """Workers of one engine, `workers` at most; those that have nothing to do stay until the end of the `with`."""
 
-
-class _Crew(Generic[W]):
-    def __init__(self, engine: Engine[W], waiting: deque[Task], workers: int, timeout_s: float | None) -> None:
-        self._engine, self._waiting, self._workers, self._timeout_s = engine, waiting, workers, timeout_s
+    def __init__(self, engine: Engine[W], workers: int, timeout_s: float | None = None) -> None:
+        self.workers = workers
+        self._engine, self._timeout_s = engine, timeout_s
         self._duties: dict[W, _Duty] = {}
+        self._idle: list[W] = []
 
-    @property
-    def is_busy(self) -> bool:
-        return bool(self._waiting or any(duty.task for duty in self._duties.values()))
+    def __enter__(self) -> Self:
+        return self
 
-    def stop(self) -> None:
-        for worker in self._duties:
+    def __exit__(self, *_: object) -> None:
+        for worker in (*self._duties, *self._idle):
             worker.stop()
-        self._duties.clear()
 
-    def step(self) -> Iterator[tuple[Task, State, Mapping[str, Any]]]:
+    def run(self, tasks: Iterable[Task]) -> Iterator[Over]:
+        """Yield every task with what became of it, as they are finished; raises SchedlabError when no worker can begin."""
+        waiting = deque(tasks)
+        while waiting or any(duty.task for duty in self._duties.values()):
+            yield from self._step(waiting)
+
+    def _step(self, waiting: deque[Task]) -> Iterator[Over]:
         """Wait until something happens, and yield the runs that are over."""
+        while self._idle and waiting:
+            self._give(self._idle.pop(), waiting.popleft())
         starting = sum(duty.task is None for duty in self._duties.values())
-        while len(self._duties) < self._workers and starting < len(self._waiting):
+        while len(self._duties) + len(self._idle) < self.workers and starting < len(waiting):
             self._duties[self._engine.start()] = _Duty(None, time.monotonic())
             starting += 1
         for worker in self._engine.wait([*self._duties], self._patience_s()):
@@ -113,17 +114,14 @@ class _Crew(Generic[W]):
                     raise SchedlabError(f"a worker cannot begin: {error}", hint="see what it printed") from error
                 result = "failed", {"reason": str(error)}
             else:
-                self._next(worker)
+                self._idle.append(worker)
+                if waiting:
+                    self._give(self._idle.pop(), waiting.popleft())
             if duty.task is not None and result is not None:
                 yield duty.task, *result
         yield from self._overdue()
 
-    def _next(self, worker: W) -> None:
-        """Give a worker its next run, or let it go."""
-        if not self._waiting:
-            worker.stop()
-            return
-        task = self._waiting.popleft()
+    def _give(self, worker: W, task: Task) -> None:
         worker.send(task)
         self._duties[worker] = _Duty(task, time.monotonic())
 
@@ -134,7 +132,7 @@ class _Crew(Generic[W]):
             return None
         return max(0.0, min(since) + self._timeout_s - time.monotonic())
 
-    def _overdue(self) -> Iterator[tuple[Task, State, Mapping[str, Any]]]:
+    def _overdue(self) -> Iterator[Over]:
         if self._timeout_s is None:
             return
         now_s = time.monotonic()

@@ -49,6 +49,8 @@ class Journal:
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Write down a run."""
+        if row["state"] == "finished":
+            self.finished[row["id"]] = dict(row)
         self._out.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
         self._out.flush()
         os.fsync(self._out.fileno())

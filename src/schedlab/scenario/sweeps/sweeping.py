@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from schedlab.scenario.sweeps.crew import Engine, execute
+from schedlab.scenario.sweeps.crew import Crew
 from schedlab.scenario.sweeps.file import SweepPlan
 from schedlab.scenario.sweeps.interrupts import not_now
 from schedlab.scenario.sweeps.journal import Journal
@@ -15,9 +15,8 @@ from schedlab.scenario.sweeps.results import SweepResult
 def run_sweep(
     plan: SweepPlan,
     journal: Journal,
-    engine: Engine[Any],
+    crew: Crew[Any],
     *,
-    workers: int,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> SweepResult:
     """Make the runs that are not finished, each written down when it is over; Ctrl-C leaves what there is.
@@ -37,7 +36,7 @@ def run_sweep(
     failed = 0
     progress(found.known, failed)
     try:
-        for task, state, result in execute(engine, waiting, workers=workers, timeout_s=plan.timeout_s):
+        for task, state, result in crew.run(waiting):
             row = task.row(state, result)
             with not_now():
                 journal.add(row)

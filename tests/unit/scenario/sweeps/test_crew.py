@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from schedlab.kernel.errors import SchedlabError
-from schedlab.scenario.sweeps.crew import execute
+from schedlab.scenario.sweeps.crew import Crew
 from schedlab.scenario.sweeps.local import LocalEngine
 from schedlab.scenario.sweeps.task import Task
 
@@ -44,8 +44,8 @@ class Unusable:
 
 def run(*documents: str, workers: int = 2, timeout_s: float | None = None) -> dict[int, tuple[str, Mapping[str, Any]]]:
     tasks = [Task(str(seed), "", {}, seed, document) for seed, document in enumerate(documents)]
-    over = execute(LocalEngine(work), tasks, workers=workers, timeout_s=timeout_s)
-    return {task.seed: (state, result) for task, state, result in over}
+    with Crew(LocalEngine(work), workers, timeout_s) as crew:
+        return {task.seed: (state, result) for task, state, result in crew.run(tasks)}
 
 
 def test_every_run_is_made_once_by_as_many_workers_as_are_wanted() -> None:
@@ -70,8 +70,16 @@ def test_runs_that_go_wrong_fail_alone() -> None:
 
 
 def test_workers_that_cannot_begin_are_told_and_not_tried_for_ever() -> None:
-    with pytest.raises(SchedlabError, match="a worker cannot begin: its process ended with exit code 5"):
-        list(execute(LocalEngine(Unusable()), [Task("1", "", {}, 1, "")], workers=1))
+    told = pytest.raises(SchedlabError, match="a worker cannot begin: its process ended with exit code 5")
+    with Crew(LocalEngine(Unusable()), 1) as crew, told:
+        list(crew.run([Task("1", "", {}, 1, "")]))
+
+
+def test_workers_stay_for_more_runs() -> None:
+    with Crew(LocalEngine(work), 1) as crew:
+        pids = [result["pid"] for seed in (1, 2) for _, _, result in crew.run([Task(str(seed), "", {}, seed, "")])]
+
+    assert pids[0] == pids[1]
 
 
 def test_nothing_to_do_is_done_at_once() -> None:

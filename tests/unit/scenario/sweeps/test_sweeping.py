@@ -15,7 +15,7 @@ from schedlab.kernel.errors import SchedlabError
 from schedlab.scenario.experiment import Experiment
 from schedlab.scenario.file import plan_of, read_scenario, with_configuration
 from schedlab.scenario.source import Source
-from schedlab.scenario.sweeps.crew import Work
+from schedlab.scenario.sweeps.crew import Crew, Work
 from schedlab.scenario.sweeps.file import SweepPlan, read_sweep
 from schedlab.scenario.sweeps.journal import FILE, Journal
 from schedlab.scenario.sweeps.local import LocalEngine
@@ -30,9 +30,9 @@ def sweep(plan: SweepPlan, folder: Path, *, work: Work | None = None, stop_after
         if over == stop_after:
             raise KeyboardInterrupt
 
-    with Journal(folder) as journal:
-        engine = LocalEngine(work or partial(run_task, plan.scenario))
-        return run_sweep(plan, journal, engine, workers=2, progress=progress)
+    engine = LocalEngine(work or partial(run_task, plan.scenario))
+    with Journal(folder) as journal, Crew(engine, 2) as crew:
+        return run_sweep(plan, journal, crew, progress=progress)
 
 
 def test_runs_are_those_of_the_scenario_itself(tmp_path: Path) -> None:
