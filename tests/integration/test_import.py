@@ -486,6 +486,34 @@ def test_a_list_that_was_compacted_meanwhile_goes_on_behind_the_same_key() -> No
     _run(story)
 
 
+def test_a_server_that_never_answers_is_told_at_once_with_its_place() -> None:
+    async def story(server: Server, lab: Lab) -> None:
+        await server.stop()
+        with pytest.raises(SchedlabError, match=r"there: http://.* cannot be reached"):
+            await _import(server, lab, Access(server.access.server, location="there"))
+        await server.start()
+
+    _run(story)
+
+
+def test_a_server_that_goes_away_is_not_waited_for_kind_by_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("schedlab.mirror.source._TRIES", 2)
+
+    async def misbehave(scope: Any, send: Any) -> bool:
+        asked.append(scope["path"])
+        return len(asked) > 3 and await _answer(send, 503, b"away")
+
+    async def story(server: Server, lab: Lab) -> None:
+        server.misbehaviour = misbehave
+        report = await _import(server, lab)
+
+        assert len(report.lacking) > 20
+        assert asked.count("/api/v1/pods") == 1
+
+    _run(story)
+
+
 def test_a_server_that_sends_one_page_for_ever_is_asked_for_it_twice() -> None:
     asked: list[bytes] = []
 

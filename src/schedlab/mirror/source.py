@@ -22,6 +22,7 @@ from schedlab.apimachinery.errors import (
     new_service_unavailable,
 )
 from schedlab.apimachinery.resources import ResourceType
+from schedlab.kernel.errors import SchedlabError
 from schedlab.remote.rate_limit import RateLimit
 from schedlab.remote.transport import Request, Transport
 
@@ -46,9 +47,12 @@ class Source:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._rate_limit = RateLimit(_QPS, _BURST)
+        #: How often a request is tried: once while the server has not come back since it was given up.
+        self._tries = _TRIES
 
     async def pages(self, kind: ResourceType, namespace: str = "", selector: str = "") -> AsyncIterator[Page]:
-        """Yield the objects of a kind, a page at a time; raises StatusError when the server keeps refusing.
+        """Yield the objects of a kind, a page at a time; raises StatusError when the server keeps refusing, SchedlabError
+        when it has never answered at all.
 
         The next page is asked for while one is looked at. When the rest of a list is no longer kept there, it goes on
         behind the same key with what is there now, or once more in one piece: an object may come twice.
@@ -99,16 +103,30 @@ class Source:
 
     async def _get(self, path: str, query: dict[str, str]) -> Any:
         delay_s = 0.5
-        for attempt in range(1, _TRIES + 1):
+        for attempt in range(1, self._tries + 1):
             await self._rate_limit.wait()
             try:
-                return await self._transport.send(Request("GET", path, query))
+                answer = await self._transport.send(Request("GET", path, query))
             except _PASSING as error:
-                if attempt == _TRIES:
+                if attempt == self._tries:
+                    self._give_up(error)
                     raise
                 await asyncio.sleep(max(delay_s, _asked_to_wait(error)))
                 delay_s *= 2
+            else:
+                self._tries = _TRIES
+                return answer
         raise AssertionError("the last try returns or raises")
+
+    def _give_up(self, error: StatusError) -> None:
+        """Raise SchedlabError for a server that has never answered; one that is away is not waited for kind by kind."""
+        if not self._transport.has_answered:
+            access = self._transport.access
+            raise SchedlabError(
+                error.message, location=access.location, hint="see with kubectl whether this context works"
+            ) from error
+        if isinstance(error, ServiceUnavailable):
+            self._tries = 1
 
 
 def _newer(error: StatusError) -> str:

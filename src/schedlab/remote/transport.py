@@ -67,7 +67,7 @@ class Transport:
         self.access = access
         self._client = _client(access, user_agent)
         #: Whether the server has answered once, so that the credentials can be had.
-        self._has_answered = False
+        self.has_answered = False
         self._extensions = {"sni_hostname": access.tls_server_name} if access.tls_server_name else {}
 
     @property
@@ -105,7 +105,7 @@ class Transport:
                 await asyncio.sleep(delay_s)
                 delay_s *= 4
                 continue
-            self._has_answered = True
+            self.has_answered = True
             wait_s = _retry_after_s(answer)
             if wait_s is None or attempt == RETRIES_MAX:
                 return answer, content
@@ -113,7 +113,7 @@ class Transport:
         raise AssertionError("the last attempt returns")
 
     def _without_credentials(self, error: SchedlabError) -> Exception:
-        return new_unauthorized(error.message) if self._has_answered else error
+        return new_unauthorized(error.message) if self.has_answered else error
 
     async def _content(self, answer: httpx.Response) -> bytes:
         # A response that keeps its content stays until the garbage collector comes, so it is not asked to.
