@@ -149,7 +149,9 @@ class Syncer:
             self._note(word, obj)
         if obj.resource == VOLUMES.resource:
             self._volumes.pop(obj.name, None)
-        done = self._applier.apply(word, obj.resource, obj.raw)
+        done = self._applier.apply(word, obj.resource, obj.thaw())
+        # Of a hundred thousand objects that are followed, decoded forms would take gigabytes.
+        obj.forget()
         if not done:
             self._volumes[obj.name] = event
         elif obj.resource == CLAIMS.resource and word != "Delete":
@@ -167,7 +169,7 @@ class Syncer:
 
     def _retry_volumes(self) -> None:
         for name, event in tuple(self._volumes.items()):
-            if self._applier.apply(_WORDS[event.type], VOLUMES.resource, event.object.raw):
+            if self._applier.apply(_WORDS[event.type], VOLUMES.resource, event.object.thaw()):
                 del self._volumes[name]
 
     # --- Comparing ---
