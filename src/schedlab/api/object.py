@@ -209,8 +209,8 @@ class StoredObject(msgspec.Struct, eq=False, gc=False):
         """Encode the metadata alone, as the value of its member."""
         start = self._start()[len(_METADATA) - 1 :]
         if not self._managed_fields:
-            return b"%b%b}" % (start, self._metadata)
-        return b"%b%b%b%b}" % (start, self._metadata, _MANAGED_FIELDS, self._managed_fields)
+            return start + b"}"
+        return b"%b%b%b}" % (start, _MANAGED_FIELDS, self._managed_fields)
 
     def _start(self) -> bytes:
         """Metadata up to where managedFields can follow; what was never stored has no version."""

@@ -24,8 +24,9 @@ ObjectEncoder: TypeAlias = Callable[[StoredObject], bytes]
 #: Derives what is not stored (registry.resource.Overlay).
 Show: TypeAlias = Callable[[StoredObject], StoredObject]
 
-#: So many items are encoded before other requests get their turn.
+#: So many items are encoded before other requests get their turn; of those that something is derived for, fewer.
 ITEMS_PER_PIECE: Final = 500
+SHOWN_PER_PIECE: Final = 25
 
 _PARTIAL: Final = "PartialObjectMetadata"
 
@@ -65,14 +66,14 @@ def whole_list(objects: ObjectList, list_kind: str, api_version: str, show: Show
     head = b'{%b"metadata":%b,"items":[' % (header(list_kind, api_version), list_metadata(objects))
     if show is None:
         return _cut(head, objects.items, join_items, b"]}")
-    return pieces(head, objects.items, shown(StoredObject.item_json, show), b"]}")
+    return pieces(head, objects.items, shown(StoredObject.item_json, show), b"]}", items_per_piece(show))
 
 
 def custom_list(objects: ObjectList, list_kind: str, api_version: str, show: Show | None = None) -> Iterator[bytes]:
     """Encode a list of custom objects, each of which says what it is."""
     metadata = {"continue": objects.continue_token, **orjson.loads(list_metadata(objects))}
     head = b'{%b"metadata":%b,"items":[' % (header(list_kind, api_version), orjson.dumps(metadata))
-    return pieces(head, objects.items, shown(whole, show), b"]}")
+    return pieces(head, objects.items, shown(whole, show), b"]}", items_per_piece(show))
 
 
 def partial_list(objects: ObjectList, api_version: str, show: Show | None = None) -> Iterator[bytes]:
@@ -80,20 +81,32 @@ def partial_list(objects: ObjectList, api_version: str, show: Show | None = None
     head = b'{%b"metadata":%b,"items":' % (header(f"{_PARTIAL}List", api_version), list_metadata(objects))
     if not objects.items:
         return iter((head + b"null}",))
-    return pieces(head + b"[", objects.items, shown(partial_encoder(api_version), show), b"]}")
+    encode = shown(partial_encoder(api_version), show)
+    return pieces(head + b"[", objects.items, encode, b"]}", items_per_piece(show))
 
 
-def pieces(head: bytes, items: Sequence[StoredObject], encode: ObjectEncoder, tail: bytes) -> Iterator[bytes]:
-    """Yield a JSON list so that no piece has more than ITEMS_PER_PIECE items."""
-    return _cut(head, items, lambda part: b",".join(map(encode, part)), tail)
+def items_per_piece(show: Show | None) -> int:
+    """Return of how many items a piece of a list is made."""
+    return ITEMS_PER_PIECE if show is None else SHOWN_PER_PIECE
+
+
+def pieces(
+    head: bytes, items: Sequence[StoredObject], encode: ObjectEncoder, tail: bytes, at_once: int
+) -> Iterator[bytes]:
+    """Yield a JSON list so that no piece has more than so many items."""
+    return _cut(head, items, lambda part: b",".join(map(encode, part)), tail, at_once)
 
 
 def _cut(
-    head: bytes, items: Sequence[StoredObject], join: Callable[[Sequence[StoredObject]], bytes], tail: bytes
+    head: bytes,
+    items: Sequence[StoredObject],
+    join: Callable[[Sequence[StoredObject]], bytes],
+    tail: bytes,
+    at_once: int = ITEMS_PER_PIECE,
 ) -> Iterator[bytes]:
-    if len(items) <= ITEMS_PER_PIECE:
+    if len(items) <= at_once:
         yield b"%b%b%b" % (head, join(items), tail)
         return
-    for start in range(0, len(items), ITEMS_PER_PIECE):
-        yield (b"," if start else head) + join(items[start : start + ITEMS_PER_PIECE])
+    for start in range(0, len(items), at_once):
+        yield (b"," if start else head) + join(items[start : start + at_once])
     yield tail

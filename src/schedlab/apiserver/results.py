@@ -16,10 +16,10 @@ from schedlab.apimachinery.table import DEFAULT
 from schedlab.apiserver import printers
 from schedlab.apiserver.answers import Answer, object_answer
 from schedlab.apiserver.encoding import (
-    ITEMS_PER_PIECE,
     ObjectEncoder,
     Show,
     custom_list,
+    items_per_piece,
     partial_encoder,
     partial_list,
     shown,
@@ -81,7 +81,7 @@ def several(request: Request, route: Route, objects: ObjectList, form: Form) -> 
     else:
         go_type = _internal_type(route, route.type.list_kind)
         raise _not_acceptable(f"you requested {form.transform}, but the requested object is a list ({go_type})")
-    if len(objects.items) <= ITEMS_PER_PIECE or form.pretty or form.encoding == "yaml":
+    if len(objects.items) <= items_per_piece(_show(route)) or form.pretty or form.encoding == "yaml":
         return object_answer(b"".join(body), form)
     return Pieces(body, form.content_type)
 

@@ -17,7 +17,16 @@ from schedlab.api.object import StoredObject, header
 from schedlab.apimachinery.schema import read_data
 from schedlab.apimachinery.table import DEFAULT, OBJECT_META, Printer
 from schedlab.apiserver import printers
-from schedlab.apiserver.encoding import ObjectEncoder, Show, list_metadata, partial_encoder, pieces, shown, whole
+from schedlab.apiserver.encoding import (
+    ObjectEncoder,
+    Show,
+    items_per_piece,
+    list_metadata,
+    partial_encoder,
+    pieces,
+    shown,
+    whole,
+)
 from schedlab.kernel.clock import Clock
 from schedlab.registry.request import ObjectList
 
@@ -61,13 +70,15 @@ class TableEncoder:
         self._clock = clock
         self._header = header("Table", api_version)
         self._columns = _columns_of(printer)
+        show = show if include != "None" else None
         self._object = shown(_row_object(api_version, include), show) if include != "None" else _no_object
+        self._at_once = items_per_piece(show)
 
     def list(self, objects: ObjectList) -> Iterator[bytes]:
         """Encode a list, in pieces."""
         parts = (self._header, list_metadata(objects), self._columns)
         head = b'{%b"metadata":%b,"columnDefinitions":%b,"rows":[' % parts
-        return pieces(head, objects.items, self._row, b"]}")
+        return pieces(head, objects.items, self._row, b"]}", self._at_once)
 
     def one(self, obj: StoredObject, *, with_columns: bool = True) -> bytes:
         """Encode one object; a watch sends the columns with its first event only."""

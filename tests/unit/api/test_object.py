@@ -1,6 +1,7 @@
 """A stored object: what goes in comes out, in every form, from the same bytes."""
 
 import gc
+import json
 
 import orjson
 import pytest
@@ -30,6 +31,22 @@ def test_whole_object_comes_back_with_its_revision(obj: Object) -> None:
 
     assert orjson.loads(stored.json()) == at(obj, 7)
     assert stored.raw == at(obj, 7)
+
+
+@pytest.mark.parametrize("obj", [POD, MANAGED, BARE, EMPTY], ids=["plain", "managed fields", "no body", "no metadata"])
+@pytest.mark.parametrize("revision", [0, 7])
+def test_every_member_is_there_once_in_every_form(obj: Object, revision: int) -> None:
+    """A parser would let the last one of two members win, and nobody would notice."""
+    stored = StoredObject.encode("any", obj, revision)
+
+    def once(members: list[tuple[str, object]]) -> Object:
+        assert len({name for name, _ in members}) == len(members)
+        return dict(members)
+
+    for form in (stored.json(), stored.bare_json(), stored.item_json(), stored.metadata_json()):
+        json.loads(form, object_pairs_hook=once)
+    expected = at(obj, revision)["metadata"] if revision else {**obj["metadata"], "resourceVersion": ""}
+    assert {"resourceVersion": "", **json.loads(stored.metadata_json())} == expected
 
 
 def test_another_form_keeps_metadata_as_it_is() -> None:
