@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { groups, layout } from "../src/map/layout.ts";
-import { MapModel, type MapNode, type MapPod, words } from "../src/map/model.ts";
+import { MapModel, type MapNode, type MapPod, type SentLine, whole, words } from "../src/map/model.ts";
 
 function node(more: Partial<MapNode> = {}): MapNode {
   return { labels: {}, taints: [], unschedulable: false, ready: true, allocatable: { cpu: 1000, pods: 10 }, ...more };
@@ -91,4 +91,18 @@ test("a model is of a revision only when all of it has been told", () => {
   assert.equal(model.revision, 7);
   model.apply(told({ a: null }));
   assert.equal(model.revision, 0);
+});
+
+test("pods of a line have the look that they share", () => {
+  const { node: _, ...look } = pod();
+  const sent: SentLine = {
+    nodes: {},
+    pods: { "n/p": ["a", 0], "n/q": ["", 0], "n/r": null },
+    looks: [look],
+    complete: true,
+  };
+  const line = whole(sent);
+
+  assert.deepEqual(line.pods, { "n/p": pod(), "n/q": pod({ node: "" }), "n/r": null });
+  assert.equal(line.complete, true);
 });

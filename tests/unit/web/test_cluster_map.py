@@ -12,6 +12,7 @@ from schedlab.registry.request import DeleteOptions
 from schedlab.web import cluster_map
 from schedlab.web.cluster_map import MapStream
 from tests.support.clusters import Lab
+from tests.unit.web.map_lines import whole_pods
 
 
 async def _until_complete(lines: AsyncIterator[bytes]) -> dict[str, Any]:
@@ -21,7 +22,7 @@ async def _until_complete(lines: AsyncIterator[bytes]) -> dict[str, Any]:
     async for line in lines:
         told = orjson.loads(line)
         nodes |= told["nodes"]
-        pods |= told["pods"]
+        pods |= whole_pods(told)
         if told["complete"]:
             break
     return {"nodes": nodes, "pods": pods}
@@ -81,7 +82,7 @@ def test_changes_are_told_once_in_their_newest_state() -> None:
         lab.run()
         nodes, pods = orjson.loads(await anext(lines)), orjson.loads(await anext(lines))
         assert (nodes["pods"], pods["nodes"], pods["complete"]) == ({}, {}, False)
-        return {"nodes": nodes["nodes"], "pods": pods["pods"]}
+        return {"nodes": nodes["nodes"], "pods": whole_pods(pods)}
 
     told = asyncio.run(read())
     assert told["pods"]["default/p"]["phase"] == "Running"
@@ -102,3 +103,25 @@ def test_pods_of_a_deployment_are_its_own() -> None:
     told = asyncio.run(_until_complete(MapStream(lab.registry).lines()))
 
     assert {pod["workload"] for pod in told["pods"].values()} == {"Deployment default/web", "Job default/once"}
+
+
+def test_pods_that_look_alike_share_what_is_told() -> None:
+    """However they came to the same: plain pods by the words of their requests, others by what these come to."""
+    lab = Lab(nodes=1)
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "250m"}}}
+    initial = {"initContainers": [{**container, "name": "first"}]}
+    more: dict[str, Any] = {"a": {}, "b": {}, "c": initial, "d": {"priority": 0}}
+    for name, spec in more.items():
+        labels = {"metadata": {"name": name, "labels": {"app": "web"}}}
+        lab.create("pods", {**labels, "spec": {"containers": [container], **spec}}, "default")
+    second = {**container, "name": "second", "resources": {"requests": {"cpu": "250m", "memory": "1Ki"}}}
+    lab.create(
+        "pods",
+        {"metadata": {"name": "e", "labels": {"app": "web"}}, "spec": {"containers": [container, second]}},
+        "default",
+    )
+    objects = {resource: {one.key: one for one in lab.registry.list(resource).items} for resource in ("nodes", "pods")}
+    [line] = [orjson.loads(line) for line in cluster_map.told(objects) if b"default/a" in line]
+
+    assert [pod[1] for pod in line["pods"].values()] == [0, 0, 0, 0, 1]
+    assert [look["requests"] for look in line["looks"]] == [{"cpu": 250}, {"cpu": 500, "memory": 1024}]

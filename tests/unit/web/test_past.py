@@ -14,6 +14,7 @@ from schedlab.web.app import SimulatorApp
 from schedlab.web.cluster_map import MapStream
 from schedlab.web.simulator import Simulator
 from tests.unit.web.log_explainer import LogExplainer
+from tests.unit.web.map_lines import whole_pods
 from tests.unit.whatif.whatif_cluster import Lab
 
 Json = dict[str, Any]
@@ -160,8 +161,8 @@ def gathered(lines: list[Json], known: Json | None = None) -> Json:
     """Return what a client knows after some lines."""
     found: Json = {"nodes": {}, "pods": {}} if known is None else {key: dict(known[key]) for key in ("nodes", "pods")}
     for line in lines:
-        for kind in ("nodes", "pods"):
-            found[kind] |= line[kind]
+        found["nodes"] |= line["nodes"]
+        found["pods"] |= whole_pods(line)
     return {kind: {key: one for key, one in found[kind].items() if one is not None} for kind in found}
 
 

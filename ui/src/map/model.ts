@@ -18,12 +18,41 @@ export interface MapPod {
   requests: Record<string, number>;
 }
 
+/** All that is told of a pod but its node: pods of a line that look alike share it. */
+type Look = Omit<MapPod, "node">;
+
+/** A line as the server sends it. */
+export interface SentLine extends Omit<MapLine, "pods"> {
+  pods: Record<string, [node: string, look: number] | null>;
+  looks?: Look[];
+}
+
 export interface MapLine {
   nodes: Record<string, MapNode | null>;
   pods: Record<string, MapPod | null>;
   complete: boolean;
   /** What has been told up to this line is how it is, or was, at that revision. */
   revision?: number;
+}
+
+/** Give each pod of a line its look. */
+export function whole({ pods: sent, looks = [], ...rest }: SentLine): MapLine {
+  const pods: MapLine["pods"] = {};
+  for (const key in sent) {
+    const [node, index] = sent[key] ?? [];
+    const look = index === undefined ? undefined : looks[index];
+    pods[key] =
+      node === undefined || !look
+        ? null
+        : {
+            node,
+            workload: look.workload,
+            phase: look.phase,
+            priority: look.priority,
+            requests: look.requests,
+          };
+  }
+  return { ...rest, pods };
 }
 
 export class MapModel {
@@ -49,7 +78,7 @@ export class MapModel {
       this.nodesVersion += 1;
       if (!before || !node || groupingOf(before) !== groupingOf(node)) this.isRearranged = true;
     }
-    for (const [key, pod] of Object.entries(line.pods)) this.place(key, pod);
+    for (const key in line.pods) this.place(key, line.pods[key] ?? null);
     // Between two revisions it is neither.
     this.revision = line.revision ?? 0;
   }

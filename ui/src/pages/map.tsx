@@ -6,7 +6,7 @@ import { ApiError, ask, lines } from "../api/http";
 import { Stream } from "../api/stream";
 import { COLOURINGS, type Colouring, Palette } from "../map/colours";
 import { groups, type Layout, layout } from "../map/layout";
-import { amount, type MapLine, MapModel, type MapPod, words } from "../map/model";
+import { amount, MapModel, type MapPod, type SentLine, whole, words } from "../map/model";
 import { type Drawing, hit, paintAll, paintTile } from "../map/paint";
 import { PAGES, type PageProps } from "../pages";
 import type { NodeTable, NodeTableProps } from "../parts/node-table";
@@ -17,6 +17,7 @@ import { colour, repaint, theme } from "../shell/theme";
 import { texts } from "../texts";
 
 const BATCH_MS = 150;
+const LOADING_MS = 400;
 const ZONE = "label:topology.kubernetes.io/zone";
 
 export default function ClusterMap({ query }: PageProps) {
@@ -131,11 +132,11 @@ interface Follower {
  */
 function follow(held: Held, at: number, follower: Follower): () => void {
   let timer = 0;
-  const tell = () => {
+  const tell = (ms: number) => {
     timer ||= window.setTimeout(() => {
       timer = 0;
       follower.changed();
-    }, BATCH_MS);
+    }, ms);
   };
   let shown = held;
   const stream = new Stream(async (signal, isWell) => {
@@ -144,15 +145,22 @@ function follow(held: Held, at: number, follower: Follower): () => void {
     // The first one is shown as it comes, unless it has to be led back to the past yet.
     const isFirst = !shown.model.nodes.size && !at;
     if (isFirst) follower.show(made);
-    for await (const line of lines<MapLine>(answer)) {
+    // Until all is there, every picture is of all nodes: few of them leave more time for what comes.
+    let batchMs = LOADING_MS;
+    for await (const sent of lines<SentLine>(answer)) {
+      const line = whole(sent);
       made.model.apply(line);
       if (line.complete) {
         if (shown !== made && !isFirst) follower.show(made);
         shown = made;
         follower.completed();
         isWell();
+        batchMs = BATCH_MS;
+        // What waits for its turn is not to be late.
+        window.clearTimeout(timer);
+        timer = 0;
       }
-      tell();
+      tell(line.complete ? 0 : batchMs);
     }
     if (at) await forever(signal);
   }, follower.failed);
