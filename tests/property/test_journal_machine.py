@@ -64,7 +64,7 @@ class JournalMachine(CacheMachine):
 
             assert picture(cache.table) == expected
             counted = PodIndex.of(cache.table.copy(with_columns=False)).per_node(ALL_PODS).tolist()
-            cache.table.past = self.journal.pods_at(position, cache.table)
+            cache.table.past = self.journal.pods_at(position)(cache.table)
             assert PodIndex.of(cache.table).per_node(ALL_PODS).tolist() == counted == expected["pod_count"]
         if before is not None:
             assert picture(self.cache.table) == before, "going back changes nothing"

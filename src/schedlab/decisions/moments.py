@@ -83,9 +83,12 @@ class JournalMoments:
     def _at(self, position: int) -> Steps[tuple[NodeTable, Mapping[str, Framework]]]:
         found = self._kept.get(position)
         if found is None:
+            pods = self._journal.pods_at(position)
             cache = yield from self._journal.making(position, numbers_only=True)
+            yield
             cache.refresh()
-            cache.table.past = self._journal.pods_at(position, cache.table)
+            yield
+            cache.table.past = pods(cache.table)
             found = self._kept[position] = cache.table, self._scheduler.profiles_over(cache.table)
             if len(self._kept) > _KEPT_MAX:
                 self._kept.popitem(last=False)

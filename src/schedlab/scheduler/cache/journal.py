@@ -115,10 +115,10 @@ class CacheJournal:
         """Take down that a pod came to its node (1) or left it (-1), by the operation that is noted next."""
         self._tallies.note(self.position, pod, number)
 
-    def pods_at(self, position: int, table: NodeTable) -> PastPods:
-        """Return the pods on the nodes of a table in numbers, as they were after that many operations."""
+    def pods_at(self, position: int) -> Callable[[NodeTable], PastPods]:
+        """Return what tells the pods on the nodes of a table in numbers, as they were after that many operations."""
         self._tallies.know_first(self._copies[0].cache.pods())
-        return self._tallies.at(position, table)
+        return self._tallies.at(position)
 
     def note(self, cache: SchedulerCache, operation: str, *arguments: object, dear: bool = False) -> None:
         """Take down what was done to the cache; what is dear to do again need not be, because a copy is taken."""

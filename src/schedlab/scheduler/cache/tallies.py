@@ -7,7 +7,7 @@ first one that is kept and the entries since then, added up as arrays: no pod is
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
@@ -15,8 +15,6 @@ import numpy as np
 from schedlab.scheduler.framework.past_pods import PastGroups, PastPods, Steps
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.pod_facts import KnownTerm, PodKind
     from schedlab.scheduler.framework.types import PodInfo
@@ -108,11 +106,15 @@ class Tallies:
             first.note(0, pod, 1)
         self._kinds.first, self._terms.first = first._kinds.summed(), first._terms.summed()
 
-    def at(self, position: int, table: NodeTable) -> PastPods:
-        """Return the pods on the nodes of a table after that many operations."""
-        known = self._nodes
-        columns = np.array([known.get(name, len(known)) for name in table.names], np.int64)
-        return PastPods(self._groups(self._kinds, position, columns), self._groups(self._terms, position, columns))
+    def at(self, position: int) -> Callable[[NodeTable], PastPods]:
+        """Return what tells the pods on the nodes of a table after that many operations, whatever is forgotten since."""
+        kinds, terms, known = self._kinds.until(position), self._terms.until(position), self._nodes
 
-    def _groups(self, entries: _Entries[G], position: int, columns: NDArray[np.int64]) -> PastGroups[G]:
-        return PastGroups(entries.groups, entries.until(position), columns, len(self._nodes))
+        def over(table: NodeTable) -> PastPods:
+            columns = np.array([known.get(name, len(known)) for name in table.names], np.int64)
+            return PastPods(
+                PastGroups(self._kinds.groups, kinds, columns, len(known)),
+                PastGroups(self._terms.groups, terms, columns, len(known)),
+            )
+
+        return over

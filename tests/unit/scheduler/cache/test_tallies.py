@@ -64,7 +64,7 @@ def check_every_moment(journal: CacheJournal) -> None:
         cache = journal.cache_at(position)
         cache.refresh()
         counted = counts(cache.table.copy(with_columns=False))
-        cache.table.past = journal.pods_at(position, cache.table)
+        cache.table.past = journal.pods_at(position)(cache.table)
         assert counts(cache.table) == counted
 
 
