@@ -48,7 +48,7 @@ _TOLD_EVERY_S: Final = 0.5
 _ROWS_TOLD: Final = 10
 #: So many waiting and moved pods are shown; files have all that are described.
 _PODS_SHOWN: Final = 500
-NOTHING: Final[Mapping[str, int]] = {}
+_NOTHING: Final[Mapping[str, int]] = {}
 
 
 def main() -> None:
@@ -81,7 +81,7 @@ def _work(task: Task) -> bool:
 
 
 @contextmanager
-def _telling(one: Runnable, variant: int, more: Mapping[str, int] = NOTHING) -> Iterator[None]:
+def _telling(one: Runnable, variant: int, more: Mapping[str, int] = _NOTHING) -> Iterator[None]:
     """Tell what is sampled in a run, not too often, and once more at its end."""
     rows: list[Mapping[str, float]] = []
     watched: list[Observation] = []

@@ -10,7 +10,7 @@ A line with a revision, the last one of all that belongs together, brings what w
 asks for how it was at one, and then the stream ends; with `?from=`, for whoever knows how it was at another, only what
 differs is told.
 
-Whole objects would be forty times as much: 50,000 pods of 2 kB are 100 MB to send and to parse.
+Whole objects would be more than twenty times as much: 50,000 pods of 2 kB are 100 MB to send and to parse.
 """
 
 from __future__ import annotations
