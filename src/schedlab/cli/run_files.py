@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from schedlab.cli.output_file import write_file
 from schedlab.kernel.errors import SchedlabError
-from schedlab.scenario.kep140 import SteppedExperiment
 from schedlab.scenario.opening import Runnable
 from schedlab.scenario.results import Run
+from schedlab.scenario.stepped_experiment import SteppedExperiment
 
 Tables = Literal["csv", "json", "parquet"]
 

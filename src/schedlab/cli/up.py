@@ -53,6 +53,7 @@ from schedlab.decisions.annotations import AnnotationMode
 from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.service import Mirroring
 from schedlab.scenario.catalog import Catalog, catalog_of
+from schedlab.scenario.live_scenarios import run_scenarios
 from schedlab.scenario.service import ScenarioRuns
 from schedlab.scheduler.config.file import read_configuration
 from schedlab.web.app import SimulatorApp
@@ -214,6 +215,7 @@ async def _serve(settings: ClusterSettings, home: Home, sockets: Sockets, servin
     try:
         cluster = served.cluster
         shadows = beside.make_shadows(cluster)
+        run_scenarios(cluster)
         await served.start()
         calm_garbage_collector()
         workers = Workers(lambda: cluster)

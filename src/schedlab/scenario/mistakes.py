@@ -21,6 +21,10 @@ class Mistake:
     message: str
     hint: str = ""
 
+    def __str__(self) -> str:
+        """The place and the message, without the hint."""
+        return f"{place_text(self.path)}{self.message}"
+
 
 class MistakesError(SchedlabError):
     """A file that cannot be used. `mistakes`: all of them, in the order of the file; `errors`: the same with their lines."""
@@ -29,8 +33,7 @@ class MistakesError(SchedlabError):
         placed = sorted(((line_of(text, each.path), each) for each in mistakes), key=lambda pair: pair[0])
         self.mistakes = tuple(each for _, each in placed)
         self.errors = tuple(
-            SchedlabError(f"{place_text(each.path)}{each.message}", location=f"{location}:{line}", hint=each.hint)
-            for line, each in placed
+            SchedlabError(str(each), location=f"{location}:{line}", hint=each.hint) for line, each in placed
         )
         first = self.errors[0]
         super().__init__(first.message, location=first.location, hint=first.hint)

@@ -11,10 +11,11 @@ from schedlab.kernel.clock import SECOND_NS
 from schedlab.kernel.errors import SchedlabError
 from schedlab.scenario.experiment import Experiment, never
 from schedlab.scenario.file import HINT, document_of, plan_of, with_configuration
-from schedlab.scenario.kep140 import SteppedExperiment, is_stepped, read_stepped
+from schedlab.scenario.kep140 import is_stepped, read_stepped
 from schedlab.scenario.model import API_VERSION
 from schedlab.scenario.observing import Observation, Watch
 from schedlab.scenario.source import Source
+from schedlab.scenario.stepped_experiment import SteppedExperiment
 from schedlab.scheduler_perf.config import TestCase, Workload, load
 from schedlab.scheduler_perf.run import RunOptions
 from schedlab.scheduler_perf.run import run as run_workload

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from schedlab.scenario.kep140 import SteppedExperiment
 from schedlab.scenario.mistakes import MistakesError
 from schedlab.scenario.opening import open_runs
 from schedlab.scenario.source import Source
+from schedlab.scenario.stepped_experiment import SteppedExperiment
 
 HEAD = "apiVersion: simulation.kube-scheduler-simulator.x-k8s.io/v1alpha1\nkind: Scenario\nmetadata: {name: s}\n"
 NODE = "{apiVersion: v1, kind: Node, metadata: {name: one}, status: {capacity: {cpu: '1', memory: 1Gi, pods: '9'}}}"
