@@ -9,7 +9,17 @@ from typing import Final
 
 _WIDTH, _HEIGHT = 640, 180
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 8, 8, 24
-COLOURS: Final = ("#2563a8", "#c2571a", "#2e7d4f", "#8a3ea8", "#8a6d00", "#00707a")
+#: Colours of lines, on a bright page and on a dark one; a page has them as classes: `colour(0)` and so on.
+_COLOURS: Final = (
+    ("#2563a8", "#7fb3ff"),
+    ("#b34c12", "#ffa366"),
+    ("#2e7d4f", "#7fd6a0"),
+    ("#8a3ea8", "#d99af2"),
+    ("#806400", "#e3c35a"),
+    ("#00707a", "#5fd0da"),
+)
+STYLE: Final = "".join(f".c{place}{{color:{bright}}}" for place, (bright, _) in enumerate(_COLOURS))
+DARK_STYLE: Final = "".join(f".c{place}{{color:{dark}}}" for place, (_, dark) in enumerate(_COLOURS))
 #: So many points of a line are drawn; of more, the first, lowest, highest and last of each piece.
 _POINTS_MAX: Final = 800
 
@@ -23,6 +33,11 @@ class Line:
     values: Sequence[float]
 
 
+def colour(place: int) -> str:
+    """Return the class with the colour of a line."""
+    return f"c{place % len(_COLOURS)}"
+
+
 def step_chart(title: str, lines: Sequence[Line], unit: str = "") -> str:
     """Return a chart of step lines over time in seconds."""
     drawn = [line for line in lines if line.times]
@@ -34,7 +49,8 @@ def step_chart(title: str, lines: Sequence[Line], unit: str = "") -> str:
         *_axes(end, top, unit),
     ]
     for number, line in enumerate(drawn):
-        parts.append(f'<path d="{_path(line, end, top)}" fill="none" stroke="{COLOURS[number % len(COLOURS)]}"/>')
+        path = f'd="{_path(line, end, top)}" fill="none" stroke="currentColor" stroke-width="1.5"'
+        parts.append(f'<path class="{colour(number)}" {path}/>')
     return "".join((*parts, "</svg>"))
 
 

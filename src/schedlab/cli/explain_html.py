@@ -12,7 +12,7 @@ from typing import Any
 from schedlab.cli.explain_numbers import choice, node_numbers, versus
 from schedlab.cli.explain_text import scheduler_words
 from schedlab.cli.explain_waiting import preemption, queue
-from schedlab.cli.html_page import html_page, row
+from schedlab.cli.html_page import html_page, row, scrolled
 
 
 def explain_html(explanation: Mapping[str, Any]) -> str:
@@ -43,18 +43,20 @@ def _body(explanation: Mapping[str, Any]) -> Iterator[str]:
         ("Queue", queue(explanation, wide=True)),
     ):
         if text:
-            yield f"<h2>{heading}</h2><pre>{escape(text)}</pre>"
+            yield f"<h2>{heading}</h2>"
+            yield from scrolled(heading, [f"<pre>{escape(text)}</pre>"])
     for entry in explanation["nodes"]:
         if "facts" in entry or any("formula" in score for score in entry.get("scores", {}).values()):
             text = node_numbers(entry, all_plugins=True)
-            yield f"<details><summary>{escape(entry['node'])}</summary><pre>{escape(text)}</pre></details>"
+            yield f"<details><summary>{escape(entry['node'])}</summary>"
+            yield from scrolled(f"Numbers of {entry['node']}", [f"<pre>{escape(text)}</pre>"])
+            yield "</details>"
 
 
 def _section(heading: str, table: Sequence[str]) -> Iterator[str]:
     if table:
-        yield f'<h2>{heading}</h2><div class="scroll"><table>'
-        yield from table
-        yield "</table></div>"
+        yield f"<h2>{heading}</h2>"
+        yield from scrolled(heading, ("<table>", *table, "</table>"))
 
 
 def _filter_table(explanation: Mapping[str, Any]) -> list[str]:

@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from schedlab.cli.charts import Line, step_chart
+from schedlab.cli.html_page import scrolled
 from schedlab.scenario.metrics import COLUMNS
 
 
@@ -18,7 +19,7 @@ def series_html(names: Sequence[str], series: Sequence[Sequence[Mapping[str, Any
         if known is None or not any(any(line.values) for line in lines):
             continue
         yield f"<h3>{escape(column)}</h3><p>{escape(known.text)}</p>"
-        yield step_chart(column, lines)
+        yield from scrolled(f"Chart of {column}", [step_chart(column, lines)])
 
 
 def _line(name: str, rows: Sequence[Mapping[str, Any]], column: str) -> Line:
