@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -57,7 +58,8 @@ def _lines(run: Run, location: str) -> Iterator[str]:
     if metrics["cost"]:
         yield f"cost         {metrics['cost']:.2f}"
     yield from _waiting(run.pods)
-    yield from (f"problem      {one}" for one in run.problems)
+    for problem, times in Counter(run.problems).items():
+        yield f"problem      {problem}{f' ({times} times)' if times > 1 else ''}"
     yield from _verdicts(run.verdicts)
     yield f"digest       {run.digest}"
 

@@ -145,6 +145,7 @@ def _pod(
     if body is None:
         return None
     reader.check_home((*place, "template"), {**_POD, **body})
+    reader.check_accepted((*place, "template"), {**_POD, **body})
     own_name = not may_have_name and body["metadata"].get("name")
     if own_name and own_name == template.make(1, 2, sample)["metadata"]["name"]:
         reader.wrong(

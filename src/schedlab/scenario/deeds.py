@@ -54,6 +54,9 @@ def compile_deeds(scenario: model.Scenario, gates: FeatureGates, reader: Reader)
         at_ns = reader.moment((*place, "at"), operation.at)
         for obj in made.get(number, ()):
             reader.check_home(place, obj)
+        # New nodes are alike.
+        for obj in made.get(number, ())[: 1 if deed == "add_nodes" else None]:
+            reader.check_accepted(place, obj)
         if deed is not None:
             what = made.get(number) or _what(place, deed, operation, gates, loads, reader)
             found.append(Deed(at_ns, _DEEDS[deed][0], what, f"operations[{number}]"))

@@ -156,6 +156,7 @@ def _check(number: int, operation: Operation, reader: Reader) -> None:
     made = operation.create_operation
     if made is not None and reader.check_manifest((*place, "createOperation"), made.object):
         reader.check_home((*place, "createOperation"), made.object)
+        reader.check_accepted((*place, "createOperation"), made.object)
     if operation.patch_operation is not None and operation.patch_operation.patch_type not in PATCHES:
         reader.wrong(
             (*place, "patchOperation", "patchType"),

@@ -28,6 +28,8 @@ Template: TypeAlias = Annotated[
     Meta(description="A manifest, or a file with one. Texts in it may hold {{.Index}} and the functions of templates."),
 ]
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
+#: How many there are from one moment to the next.
+AtOnce: TypeAlias = Annotated[int, Meta(ge=0, le=100_000)]
 
 
 class Part(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -37,7 +39,7 @@ class Part(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fie
 class NodeGroup(Part, frozen=True, kw_only=True):
     """Nodes made of one template; without one, plain nodes of 4 CPU and 32Gi, in three zones in turn."""
 
-    count: Count = 1
+    count: AtOnce = 1
     template: Template | None = None
 
 
@@ -51,7 +53,7 @@ class PodTemplate(Part, frozen=True, kw_only=True):
 class PodGroup(PodTemplate, frozen=True, kw_only=True):
     """Pods made of one template, all there at the start."""
 
-    count: Count = 1
+    count: AtOnce = 1
 
 
 class ClusterSource(Part, frozen=True, kw_only=True):
@@ -131,7 +133,7 @@ class Operation(Part, frozen=True, kw_only=True):
     namespace: Annotated[str | None, Meta(description="Of the object that is meant; default if not given.")] = None
     change: dict[str, Any] | list[Any] | None = None
     type: Annotated[Literal["strategic", "merge", "json"] | None, Meta(description="Kind of the patch.")] = None
-    replicas: Count | None = None
+    replicas: AtOnce | None = None
 
 
 class Stop(Part, frozen=True, kw_only=True):

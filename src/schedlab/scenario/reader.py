@@ -11,12 +11,15 @@ from typing import Any, Final, TypeVar
 
 from schedlab.apimachinery import selectors
 from schedlab.apimachinery.distribution import DistributionError
+from schedlab.apimachinery.errors import BadRequest, Invalid, StatusError
 from schedlab.apimachinery.resources import Resources, ResourceType
 from schedlab.apimachinery.time import TimeError, parse_duration
 from schedlab.cluster.cluster import Cluster, ClusterSettings
+from schedlab.cluster.driver import BatchDriver
 from schedlab.kernel.clock import VirtualClock
 from schedlab.kernel.errors import SchedlabError
 from schedlab.kernel.randomness import SeededRandom
+from schedlab.registry import WriteOptions
 from schedlab.scenario.mistakes import Mistake
 from schedlab.scenario.mistakes import Path as Place
 from schedlab.scenario.plan import NodeSet
@@ -45,6 +48,7 @@ _MADE: Final = frozenset(
 )
 _KUBELETS_LABELS: Final = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
 _SHOWN_MAX: Final = 8
+_DRY_RUN: Final = WriteOptions(dry_run=True)
 
 
 @dataclass(slots=True)
@@ -169,6 +173,24 @@ class Reader:
         if namespace not in _SYSTEM and ("namespaces", "", namespace) not in self._objects:
             self.wrong(place, f"there is no namespace {namespace}", "add it to cluster.objects")
 
+    def check_accepted(self, place: Place, obj: Mapping[str, Any]) -> None:
+        """Refuse an object that the API refuses, whatever else there is in the cluster."""
+        kind = _kind_of(obj)
+        if kind is None:
+            return
+        # Its namespace may come into being later.
+        metadata = {key: value for key, value in obj["metadata"].items() if key != "namespace"}
+        name = {} if metadata.get("name") or metadata.get("generateName") else {"name": "object"}
+        written = {**obj, "metadata": {**metadata, **name}}
+        namespace = "default" if kind.namespaced else ""
+        try:
+            _bare().registry.create_written(kind.full_name, written, namespace, _DRY_RUN)
+        except (Invalid, BadRequest) as error:
+            self.wrong(place, error.message, "correct what the API server refuses")
+        except StatusError:
+            # It may be something that is not there yet: a priority class, an account.
+            return
+
     def check_target(self, place: Place, target: str, namespace: str) -> None:
         """Refuse KIND/NAME that is not there and that no controller makes."""
         word, slash, name = target.partition("/")
@@ -190,10 +212,19 @@ def _kind_of(obj: Mapping[str, Any]) -> ResourceType | None:
     return _served().find_kind(group, str(obj.get("kind", "")))
 
 
-@cache
 def _served() -> Resources:
     """Return what every cluster serves, those of KWOK included."""
-    return Cluster(VirtualClock(), SeededRandom(0), ClusterSettings()).registry.resources
+    return _bare().registry.resources
+
+
+@cache
+def _bare() -> Cluster:
+    """Return a cluster in which there is nothing yet but what every cluster has."""
+    clock = VirtualClock()
+    cluster = Cluster(clock, SeededRandom(0), ClusterSettings())
+    cluster.start()
+    BatchDriver(cluster.engine, clock).settle()
+    return cluster
 
 
 def namespace_of(kind: ResourceType, metadata: Mapping[str, Any]) -> str:

@@ -111,6 +111,8 @@ def _check_inside(value: Any, kind: inspect.Type, path: Path) -> Iterator[Mistak
                 yield from _check(item, kind.value_type, (*path, key))
         case inspect.IntType() | inspect.FloatType() if kind.ge is not None and value < kind.ge:
             yield Mistake(path, f"is {value}", f"give {kind.ge} or more")
+        case inspect.IntType() | inspect.FloatType() if kind.le is not None and value > kind.le:
+            yield Mistake(path, f"is {value}", f"give {kind.le} at most")
 
 
 def _check_fields(value: Mapping[str, object], kind: inspect.StructType, path: Path) -> Iterator[Mistake]:

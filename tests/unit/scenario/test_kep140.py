@@ -113,6 +113,10 @@ def test_patches_are_made(tmp_path: Path) -> None:
             "createOperation and doneOperation is to be done",
         ),
         (create(1, "{kind: Node}"), "is no manifest"),
+        (
+            create(1, "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {}}"),
+            'Pod "p" is invalid: spec.containers',
+        ),
         (delete(1, "Node", "nobody"), "there is no node/nobody"),
         ("step: 1, doneOperation: {}, foo: 1", "spec.operations[0].foo: there is no such field"),
     ],
