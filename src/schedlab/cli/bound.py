@@ -98,7 +98,7 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"left out  {'; '.join(answer['left_out'])}"
         yield "          Without it more is possible: the bound holds, but what is best may lie on this side of it."
     if not answer["repeatable"]:
-        yield "The clock has ended the search: another time it may come farther."
+        yield "The search was ended before its time: another time it may come farther."
 
 
 def _answer_line(answer: Mapping[str, Any]) -> str:

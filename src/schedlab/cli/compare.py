@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from schedlab.cli.compare_html import compare_html
 from schedlab.cli.compare_text import compare_text
-from schedlab.cli.output_file import write_file
+from schedlab.cli.output_file import check_file, write_file
 from schedlab.kernel.errors import SchedlabError
 from schedlab.scenario.comparing import Variant
 from schedlab.scenario.comparing import compare as compare_variants
@@ -52,6 +52,7 @@ def compare(
         raise SchedlabError(f"{jobs} processes do nothing", location="--jobs", hint="give 1 or more, or 0")
     chosen = [None, *config] if len(config) == 1 else [*config]
     variants = [Variant(Source(file), None if one is None else Source(one)) for one in chosen or [None]]
+    check_file(html, "--html")
     numbers = read_seeds(seeds, "--seeds")
     started = time.perf_counter()
     found = compare_variants(variants, numbers, jobs=jobs or os.cpu_count() or 1, progress=_progress(len(numbers)))

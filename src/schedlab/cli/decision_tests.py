@@ -10,7 +10,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from schedlab.cli.junit import Case, junit_xml
-from schedlab.cli.output_file import write_file
+from schedlab.cli.output_file import check_file, write_file
 from schedlab.kernel.errors import SchedlabError
 from schedlab.scenario.decision_tests import Outcome, find_tests, run_test
 
@@ -29,6 +29,7 @@ def run_tests(
     paths
         Scenario files, and folders with `test_*.yaml` or `*_test.yaml`; this folder if none is given.
     """
+    check_file(junit, "--junit")
     cases = [_run(file, config) for file in find_tests(paths or (Path(),))]
     if junit is not None:
         write_file(junit, [junit_xml(cases)], "--junit")

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from schedlab.kernel.errors import SchedlabError
+
+
+def check_file(file: Path | None, option: str) -> None:
+    """Refuse a file that cannot be written later, before anything is done for it; raises SchedlabError."""
+    if file is None:
+        return
+    problem = ""
+    if file.is_dir():
+        problem = "Is a directory"
+    elif not file.parent.is_dir():
+        problem = "No such file or directory"
+    elif not os.access(file if file.exists() else file.parent, os.W_OK):
+        problem = "Permission denied"
+    if problem:
+        raise SchedlabError(f"cannot be written: {problem}", location=str(file), hint=f"name another file: {option}")
 
 
 def write_file(file: Path, parts: Iterable[str | bytes], option: str = "", *, private: bool = False) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from schedlab.cli.output_file import write_file
+from schedlab.cli.output_file import check_file, write_file
 from schedlab.cli.run_files import write_run
 from schedlab.cli.run_html import run_html
 from schedlab.cli.run_text import run_text
@@ -60,6 +60,7 @@ def run(
         raise SchedlabError(
             f"one report cannot tell of {len(runs)} runs", location="--html", hint="choose one of them: --workload"
         )
+    check_file(html, "--html")
     code = 0
     calm_garbage_collector()
     for number, one in enumerate(runs):

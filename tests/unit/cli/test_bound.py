@@ -115,7 +115,7 @@ ANSWER: dict[str, Any] = {
                 "The scheduler has placed 290 of 300 pods; no scheduler can place more than 295.",
                 "What is best lies between 290 and 295: a gap of 1.7%.",
                 "300 pods of 12 kinds and 50 nodes of 3 kinds, equal nodes together: there are too many for each by itself",
-                "The clock has ended the search: another time it may come farther.",
+                "The search was ended before its time: another time it may come farther.",
             ],
         ),
     ],

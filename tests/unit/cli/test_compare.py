@@ -78,3 +78,14 @@ def test_report_stands_alone_and_escapes_everything(tmp_path: Path) -> None:
 def test_seeds_that_cannot_be_read_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], seeds: str) -> None:
     assert compare(tmp_path, "--seeds", seeds) == 2
     assert "--seeds: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", ["nowhere/report.html", "."])
+def test_a_report_that_cannot_be_written_is_refused_before_anything_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    assert compare(tmp_path, "--html", str(tmp_path / place)) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "cannot be written: " in err
+    assert "runs in" not in err

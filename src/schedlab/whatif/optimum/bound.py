@@ -27,7 +27,7 @@ class Bound:
     are the same. placement: pod → node of the best one if it was found, empty else. modelled, left_out: what of the
     filters' demands is counted; one that is not only makes more possible, so the bound holds, and the placement may break
     it. exact: whether nodes were looked at one by one. repeatable: whether the same question has the same answer; False
-    when the clock has ended the search, not its own count.
+    when the clock or the user has ended the search, not its own count.
     """
 
     goal: Goal

@@ -37,7 +37,7 @@ _WALL: Final = 5
 class Solved:
     """What the solver came to. bound: proven; best: found, None without a solution. counts: of each class, by group.
 
-    used: nodes of each class that are. is_repeatable: whether the solver itself ended, not the clock.
+    used: nodes of each class that are. is_repeatable: whether the solver itself ended, not the clock or the user.
     """
 
     bound: int
@@ -244,7 +244,8 @@ class Model:
                     counts[place][number] = solver.value(y)
         best = round(solver.objective_value) if found else None
         used = [solver.value(one) if found else 0 for one in self._u]
-        return Solved(bound, best, counts, used, solver.wall_time < _WALL * seconds)
+        ended = status == cp_model.OPTIMAL or solver.response_proto.deterministic_time >= seconds
+        return Solved(bound, best, counts, used, ended)
 
 
 def equal_nodes(classes: Sequence[Sequence[int]]) -> Iterator[list[int]]:
