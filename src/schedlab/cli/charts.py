@@ -116,8 +116,8 @@ def point_chart(title: str, points: Sequence[Point]) -> str:
     for one in points:
         x = _LEFT + 6 + (right - _LEFT - 12) * (one.x - low_x) / (high_x - low_x)
         y = low - 6 - (low - _TOP - 12) * (one.y - low_y) / (high_y - low_y)
-        colour = COLOURS[1] if one.is_square else COLOURS[0]
-        look = f'fill="{colour if one.is_marked else "none"}" stroke="{colour}"'
+        fill = "currentColor" if one.is_marked else "none"
+        look = f'class="{colour(int(one.is_square))}" fill="{fill}" stroke="currentColor"'
         shape = (
             f'<rect x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8" {look}>'
             if one.is_square

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from html import escape
 
 from schedlab.cli.charts import Point, point_chart
-from schedlab.cli.html_page import html_page, row
+from schedlab.cli.html_page import html_page, row, scrolled, table
 from schedlab.cli.tune_text import front_table, headline, objective_name
 from schedlab.scenario.sweeps.candidates import Tuning
 
@@ -21,23 +21,23 @@ def _body(found: Tuning, files: Mapping[str, str]) -> Iterator[str]:
     if found.interrupted:
         yield '<p class="no">It was interrupted: what is told is what was tried until then.</p>'
     yield "<h2>What no other one beats</h2>"
-    yield '<div class="scroll"><table>'
     heading, *rows = front_table(found)
-    yield row("th", (*heading, "configuration"))
-    for cells in rows:
-        yield row("td", (*cells, files.get(cells[0], "beaten")), "ok" if cells[0] in files else "")
-    yield "</table></div><ul>"
+    best = (row("td", (*cells, files.get(cells[0], "beaten")), "ok" if cells[0] in files else "") for cells in rows)
+    yield from table("What no other one beats", (*heading, "configuration"), best)
+    yield "<ul>"
     yield from (f"<li>{escape(headline(one))}</li>" for one in front)
     yield "</ul>"
     yield from _charts(found)
     yield "<h2>All that were tried</h2>"
-    yield '<div class="scroll"><table>'
-    yield row("th", ("", *heading[1:], "values"))
+    yield from table("All that were tried", ("name", *heading[1:], "values"), _tried_rows(found))
+
+
+def _tried_rows(found: Tuning) -> Iterator[str]:
+    front = found.front
     for one in (*found.baselines, *found.trials):
         results = [f"{value:.4g}" for value in one.results] or ["failed"] * len(found.objectives)
         values = one.reason or ", ".join(f"{name} {value}" for name, value in one.values.items())
         yield row("td", (one.name, *results, values), "chosen" if one in front else "")
-    yield "</table></div>"
 
 
 def _charts(found: Tuning) -> Iterator[str]:
@@ -59,4 +59,5 @@ def _charts(found: Tuning) -> Iterator[str]:
         ]
         across = names[0] if len(names) > 1 else "trial"
         yield f"<h3>{escape(names[place])} by {escape(across)}</h3>"
-        yield point_chart(f"{names[place]} by {across}", points)
+        title = f"{names[place]} by {across}"
+        yield from scrolled(f"Chart of {title}", [point_chart(title, points)])
