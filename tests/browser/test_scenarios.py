@@ -47,7 +47,7 @@ def write(page: Page, text: str, label: str = "Scenario") -> None:
 
 def test_what_happens_in_my_scenario(page: Page, simulator: Simulator) -> None:
     """An example is chosen and run: figures, assertions, charts, the pods that wait and why; the cluster stays as it is."""
-    before = simulator.api("GET", "/api/v1/status").json()["revision"]
+    before = names_of_pods(simulator)
     opened(page, "scenarios?scenario=priority-and-preemption.yaml")
     expect(page.get_by_text("A full cluster in which urgent pods push others out.")).to_be_visible()
     page.get_by_role("button", name="Run", exact=True).click()
@@ -61,7 +61,12 @@ def test_what_happens_in_my_scenario(page: Page, simulator: Simulator) -> None:
         page.get_by_role("button", name="run.json").click()
     saved = json.loads(download.value.path().read_text(encoding="utf-8"))
     assert saved["digest"] in page.locator("main").inner_text()
-    assert simulator.api("GET", "/api/v1/status").json()["revision"] == before
+    assert names_of_pods(simulator) == before
+
+
+def names_of_pods(simulator: Simulator) -> set[str]:
+    pods = simulator.api("GET", "/k8s/api/v1/pods").json()["items"]
+    return {pod["metadata"]["name"] for pod in pods}
 
 
 def test_does_this_scheduler_configuration_do_better(page: Page) -> None:
