@@ -72,6 +72,7 @@ def save(
         anonymizer = Anonymizer(key.encode() or secrets.token_bytes(32), keep)
         for kind in KINDS:
             document[kind.snapshot] = [anonymizer.anonymous(obj) for obj in document[kind.snapshot]]
+        document[SCHEDULER_CONFIG] = anonymizer.scheduler_configuration(document[SCHEDULER_CONFIG] or {})
         _tell(document, anonymizer)
     text = orjson.dumps(document).decode() if file.suffix == ".json" else yaml.safe_dump(document, sort_keys=False)
     write_file(file, [text], private=True)

@@ -107,6 +107,54 @@ def test_the_same_key_gives_the_same_pseudonyms() -> None:
     assert first.name("web") == second.name("web") != other.name("web")
 
 
+def test_the_configuration_of_the_scheduler_has_no_names_of_users() -> None:
+    affinity = {"key": "acme.example/pool", "operator": "In", "values": ["secretpool"]}
+    fit = {
+        "ignoredResourceGroups": ["acme.example"],
+        "scoringStrategy": {"type": "LeastAllocated", "resources": [{"name": "acme.example/gpu", "weight": 2}]},
+    }
+    profile = {
+        "schedulerName": "secretscheduler",
+        "plugins": {"score": {"enabled": [{"name": "ImageLocality", "weight": 3}, {"name": "SecretPlugin"}]}},
+        "pluginConfig": [
+            {"name": "NodeResourcesFit", "args": fit},
+            {
+                "name": "NodeAffinity",
+                "args": {"addedAffinity": {"nodeSelectorTerms": [{"matchExpressions": [affinity]}]}},
+            },
+            {"name": "SecretPlugin", "args": {"secretkey": "secretvalue"}},
+        ],
+    }
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "parallelism": 8,
+        "clientConnection": {"kubeconfig": "/secret"},
+        "profiles": [profile],
+        "extenders": [{"urlPrefix": "https://secret.acme.example"}],
+    }
+    anonymizer = Anonymizer(b"key")
+    anonymous = anonymizer.scheduler_configuration(config)
+    requests = anonymizer.anonymous({"requests": {"acme.example/gpu": "1"}})["requests"]
+    (made,) = anonymous["profiles"]
+
+    assert "secret" not in json.dumps(anonymous).lower()
+    assert "acme" not in json.dumps(anonymous)
+    assert anonymous["parallelism"] == 8
+    assert made["schedulerName"] == anonymizer.anonymous({"schedulerName": "secretscheduler"})["schedulerName"]
+    assert made["plugins"]["score"]["enabled"] == [{"name": "ImageLocality", "weight": 3}]
+    assert made["pluginConfig"][0]["args"]["scoringStrategy"]["resources"][0]["name"] in requests
+    assert anonymizer.dropped["extenders"] == 1
+    assert anonymizer.dropped["plugins"] == 2
+
+
+def test_numbers_keep_their_order() -> None:
+    anonymizer = Anonymizer(b"key")
+    numbers = [int(anonymizer.name(str(number))) for number in (0, 1, 9, 10, 10**15)]
+
+    assert numbers == sorted(set(numbers))
+
+
 @pytest.mark.parametrize("name", ["default", "kube-system", "system-node-critical"])
 def test_names_that_every_cluster_has_stay(name: str) -> None:
     assert Anonymizer(b"key").name(name) == name
