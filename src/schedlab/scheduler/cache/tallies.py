@@ -7,7 +7,7 @@ first one that is kept and the entries since then, added up as arrays: no pod is
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
@@ -63,6 +63,10 @@ class _Entries(Generic[G]):
             np.concatenate([first.number, number]),
         )
 
+    def known_until(self, position: int) -> tuple[Mapping[G, int], int, Steps]:
+        """Return the groups, how many of them are known now, and what to add up for a moment."""
+        return self.groups, len(self.groups), self.until(position)
+
     def _count(self, position: int) -> int:
         return int(np.searchsorted(np.array(self._position), position))
 
@@ -108,13 +112,11 @@ class Tallies:
 
     def at(self, position: int) -> Callable[[NodeTable], PastPods]:
         """Return what tells the pods on the nodes of a table after that many operations, whatever is forgotten since."""
-        kinds, terms, known = self._kinds.until(position), self._terms.until(position), self._nodes
+        kinds, terms = self._kinds.known_until(position), self._terms.known_until(position)
+        nodes, count = self._nodes, len(self._nodes)
 
         def over(table: NodeTable) -> PastPods:
-            columns = np.array([known.get(name, len(known)) for name in table.names], np.int64)
-            return PastPods(
-                PastGroups(self._kinds.groups, kinds, columns, len(known)),
-                PastGroups(self._terms.groups, terms, columns, len(known)),
-            )
+            columns = np.minimum([nodes.get(name, count) for name in table.names], count).astype(np.int64)
+            return PastPods(PastGroups(*kinds, columns, count), PastGroups(*terms, columns, count))
 
         return over

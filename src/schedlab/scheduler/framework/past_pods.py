@@ -5,8 +5,9 @@ A table of the past (NodeTable.past) has them in place of indexes over its pods:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import numpy as np
@@ -35,22 +36,27 @@ class Steps:
 class PastGroups(Generic[G]):
     """How many pods of each group each node had.
 
-    groups: all that are known, with their numbers. steps: what to add up. columns: int64[N] is the number of each node of
+    groups: all that are known by now, in the order of their numbers; of these `count` were known then. steps: what to add up. columns: int64[N] is the number of each node of
     the table among `nodes` that are known, `nodes` itself that of one which never had a pod.
     """
 
     groups: Mapping[G, int]
+    count: int
     steps: Steps
     columns: NDArray[np.int64]
     nodes: int
 
+    def known(self) -> Iterator[tuple[G, int]]:
+        """Yield the groups that were known then, with their numbers."""
+        return islice(self.groups.items(), self.count)
+
     def totals(self) -> NDArray[np.int64]:
         """Return how many pods each group had on all nodes, those that were not in the table included: int64[groups]."""
-        return np.bincount(self.steps.group, self.steps.number, len(self.groups)).astype(np.int64)
+        return np.bincount(self.steps.group, self.steps.number, self.count).astype(np.int64)
 
     def per_node(self, groups: Sequence[int]) -> NDArray[np.int32]:
         """Return how many pods of these groups together each node of the table had, int32[N]."""
-        wanted = np.zeros(len(self.groups), np.bool_)
+        wanted = np.zeros(self.count, np.bool_)
         wanted[np.array(groups, np.int64)] = True
         some = wanted[self.steps.group]
         counts = np.bincount(self.steps.node[some], self.steps.number[some], self.nodes + 1)
@@ -62,7 +68,7 @@ class PastGroups(Generic[G]):
         size = self.nodes + 1
         for begin in range(0, len(groups), _AT_ONCE):
             part = groups[begin : begin + _AT_ONCE]
-            place = np.full(len(self.groups), -1, np.int64)
+            place = np.full(self.count, -1, np.int64)
             place[np.array(part, np.int64)] = np.arange(len(part))
             places = place[self.steps.group]
             some = places >= 0

@@ -337,7 +337,7 @@ class PastPodIndex(PodIndex):
         key, values = wanted[0][0] if wanted else "", {value for _, value in wanted}
         groups = [
             number
-            for kind, number in self._past.kinds.groups.items()
+            for kind, number in self._past.kinds.known()
             if (not wanted or kind.labels.get(key) in values) and query.matches(kind)
         ]
         counts = _Counts(query, self._past.kinds.per_node(groups))

@@ -101,6 +101,27 @@ def test_numbers_go_on_when_they_were_asked_for_and_old_moments_go() -> None:
     check_every_moment(journal)
 
 
+def test_a_moment_that_is_kept_knows_nothing_of_what_came_later() -> None:
+    cache, journal = cluster()
+    live(cache, 20)
+    position = journal.position
+    past = journal.cache_at(position)
+    past.refresh()
+    expected = counts(past.table.copy(with_columns=False))
+    past.table.past = journal.pods_at(position)(past.table)
+    PodIndex.of(past.table), TermIndex.of(past.table)
+
+    cache.set_node(make_node("later").view())
+    cache.add_pod(pod(3001, "unheard-of", "later"))
+    cache.refresh()
+
+    assert counts(past.table) == expected
+    index, asked = PodIndex.of(past.table), pod(3003, "unheard-of")
+    [term] = asked.required_anti_affinity_terms
+    assert index.per_node(PodQuery((PodTerm(None, term.selector),))).tolist() == [0, 0, 0, 0]
+    assert list(TermIndex.of(past.table).matching(TermKind.REQUIRED_ANTI, asked, None)) == []
+
+
 def test_numbers_go_on_with_the_cache_of_another_scheduler() -> None:
     cache, journal = cluster()
     live(cache, 20)

@@ -146,7 +146,7 @@ class PastTermIndex(TermIndex):
 
     def has(self, *kinds: TermKind) -> bool:
         """See TermIndex."""
-        return any(known.kind in kinds and self._totals[number] for known, number in self._past.groups.items())
+        return any(known.kind in kinds and self._totals[number] for known, number in self._past.known())
 
     def matching(
         self, kind: TermKind, pod: PodInfo, namespace_labels: Mapping[str, str] | None
@@ -160,7 +160,7 @@ class PastTermIndex(TermIndex):
     def _look_for(self, kind: TermKind, pod: PodInfo, namespace_labels: Mapping[str, str] | None) -> list[PlacedTerm]:
         numbers = {
             PlacedTerm(known): number
-            for known, number in self._past.groups.items()
+            for known, number in self._past.known()
             if known.kind is kind and self._totals[number] and known.term.matches(pod, namespace_labels)
         }
         self._per_node |= zip(numbers, self._past.per_node_each(tuple(numbers.values())), strict=True)
