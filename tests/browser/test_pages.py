@@ -50,7 +50,7 @@ def test_page_is_accessible(page: Page, simulator: Simulator, name: str) -> None
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_page_fits_a_telephone_and_speaks_korean(
+def test_page_fits_a_telephone_in_both_languages(
     new_page: Callable[..., Page], simulator: Simulator, name: str
 ) -> None:
     """Nothing but tables, which scroll by themselves, is wider than 360 px."""
@@ -65,12 +65,35 @@ def test_page_fits_a_telephone_and_speaks_korean(
     keep(page, f"{name}-narrow-ko")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     assert page.evaluate("document.documentElement.lang") == "ko"
+    page.get_by_label("언어").select_option("en")
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
-def test_unknown_page_says_so(page: Page, simulator: Simulator) -> None:
-    page.goto(f"{simulator.url}/#/nothing")
+@pytest.mark.parametrize(
+    "path", ["nothing", "constructor", "__proto__", "%E0%A4%A", "pod", "pod/shop", "object/pods/shop"]
+)
+def test_unknown_page_says_so(page: Page, simulator: Simulator, path: str) -> None:
+    """Mistyped, named like what every JavaScript object has, cut inside a letter, or cut before it tells which object."""
+    page.goto(f"{simulator.url}/#/{path}")
+    page.reload()
 
     expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
+
+
+def test_name_that_is_cut_inside_a_letter_is_looked_for_as_it_is(page: Page, simulator: Simulator) -> None:
+    page.goto(f"{simulator.url}/#/pod/shop/%E0%A4%A")
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("shop/%E0%A4%A")
+    expect(page.get_by_role("alert")).to_contain_text("there is no pod shop/%E0%A4%A")
+
+
+def test_moment_that_is_none_leads_back_to_now(page: Page, simulator: Simulator) -> None:
+    page.goto(f"{simulator.url}/#/map?at=-5")
+
+    expect(page.get_by_role("alert").first).to_contain_text("'-5' is no whole number")
+    page.get_by_role("button", name="Back to now").click()
+    expect(page.get_by_text("9 nodes").first).to_be_visible()
 
 
 def test_keyboard_reaches_the_content(page: Page) -> None:

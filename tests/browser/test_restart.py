@@ -45,6 +45,20 @@ def test_kept_cluster_goes_on(new_page: Callable[..., Page], tmp_path: Path) -> 
         assert sorted(_names(page)).count("stays") == 1
 
 
+def test_page_that_is_opened_while_nobody_answers_comes_later(new_page: Callable[..., Page], tmp_path: Path) -> None:
+    """Its file is not there yet; who waits is told so, and sees it once the simulator is back."""
+    with Simulator(tmp_path, "--data-dir", str(tmp_path / "data")) as simulator:
+        page = new_page()
+        page.goto(simulator.login_url())
+        page.get_by_role("heading", name="Cluster map").wait_for()
+        simulator.kill()
+        page.get_by_role("link", name="Snapshots").click()
+        expect(page.get_by_text("The simulator does not answer.")).to_be_visible(timeout=_BACK_MS)
+        simulator.start()
+
+        expect(page.get_by_role("heading", name="Snapshots")).to_be_visible(timeout=_BACK_MS)
+
+
 def test_another_cluster_takes_the_place(new_page: Callable[..., Page], tmp_path: Path) -> None:
     """Nothing of the cluster before is left, though its revisions were higher."""
     with Simulator(tmp_path) as simulator:

@@ -17,6 +17,8 @@ export interface Page {
   title?: (texts: Texts) => string;
   /** Whether it can show a moment of the past. */
   hasPast?: boolean;
+  /** How many parameters it cannot do without. */
+  needs?: number;
   load(): Promise<{ default: ComponentType<PageProps> }>;
 }
 
@@ -25,10 +27,10 @@ export const HOME = "map";
 export const PAGES: Record<string, Page> = {
   map: { title: (texts) => texts.pages.map, hasPast: true, load: () => import("./pages/map") },
   pending: { title: (texts) => texts.pages.pending, hasPast: true, load: () => import("./pages/pending") },
-  pod: { hasPast: true, load: () => import("./pages/pod") },
+  pod: { hasPast: true, needs: 2, load: () => import("./pages/pod") },
   objects: { title: (texts) => texts.pages.objects, hasPast: true, load: () => import("./pages/objects") },
   list: { hasPast: true, load: () => import("./pages/list") },
-  object: { hasPast: true, load: () => import("./pages/object") },
+  object: { hasPast: true, needs: 3, load: () => import("./pages/object") },
   "what-if": { title: (texts) => texts.pages.whatIf, hasPast: true, load: () => import("./pages/what-if") },
   create: { title: (texts) => texts.pages.create, load: () => import("./pages/create") },
   scenarios: { title: (texts) => texts.pages.scenarios, load: () => import("./pages/scenarios") },

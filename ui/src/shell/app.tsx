@@ -5,8 +5,9 @@ import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { staleSince } from "../api/connection";
 import { leave, session, sessionToken } from "../api/session";
-import { HOME, PAGES, type PageProps } from "../pages";
+import { HOME, PAGES, type Page, type PageProps } from "../pages";
 import { LANGUAGE_NAMES, type Language, language, texts } from "../texts";
+import { tellMissing } from "./away";
 import { Choice } from "./choice";
 import { Login } from "./login";
 import { Notices, Problem } from "./problem";
@@ -37,7 +38,7 @@ export function App() {
 const timeOpened = signal(false);
 
 function isTimeOpen(): boolean {
-  return timeOpened.value || at.value > 0;
+  return timeOpened.value || at.value !== 0;
 }
 
 function toggleTime(): void {
@@ -109,18 +110,29 @@ function Header({ withPages }: { withPages: boolean }) {
   );
 }
 
+/** None when the name is no page's, or when the path ends before it tells what the page is to show. */
+function pageOf(name: string, parameters: string[]): Page | undefined {
+  const page = Object.hasOwn(PAGES, name) ? PAGES[name] : undefined;
+  return page && parameters.length >= (page.needs ?? 0) ? page : undefined;
+}
+
 function CurrentPage() {
   const { path, query } = place.value;
   const [name = HOME, ...parameters] = path;
-  const page = PAGES[name];
+  const page = pageOf(name, parameters);
   const [loaded, setLoaded] = useState<{ name: string; Page: ComponentType<PageProps> }>();
   const [error, setError] = useState<unknown>();
   const main = useRef<HTMLElement>(null);
   const at = path.join("/");
 
   useEffect(() => {
+    const giveUp = new AbortController();
     setError(undefined);
-    page?.load().then((module) => setLoaded({ name, Page: module.default }), setError);
+    page?.load().then(
+      (module) => setLoaded({ name, Page: module.default }),
+      (cause) => tellMissing(cause, giveUp.signal, setError),
+    );
+    return () => giveUp.abort();
   }, [name, page]);
 
   // A screen reader hears of a new page by the focus on its heading.

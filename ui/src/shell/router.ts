@@ -16,8 +16,17 @@ window.addEventListener("hashchange", () => {
 
 export const place = computed<Place>(() => {
   const [path = "", query = ""] = hash.value.replace(/^#\/?/, "").split("?", 2);
-  return { path: path.split("/").filter(Boolean).map(decodeURIComponent), query: new URLSearchParams(query) };
+  return { path: path.split("/").filter(Boolean).map(decoded), query: new URLSearchParams(query) };
 });
+
+/** What was mistyped or cut short stays as it is written: it is the page's to say that there is no such thing. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
 
 /** The revision of the past that is shown; 0 is now. */
 export const at = computed(() => Number(place.value.query.get("at")) || 0);

@@ -24,7 +24,7 @@ type Chosen = (typeof CHOICES)[number];
 export function TimeBar() {
   const t = texts.value.time;
   const turn = useTurns();
-  const { value: kept, error } = useAsked((signal) => bounds(signal), [turn, at.value > 0]);
+  const { value: kept, error } = useAsked((signal) => bounds(signal), [turn, at.value !== 0]);
   const [chosen, setChosen] = useState<Chosen>("all");
   const pod = podOfPage();
   const which = whichOf(chosen, pod);
@@ -39,12 +39,12 @@ export function TimeBar() {
   return (
     <section class={at.value ? "time past" : "time"} aria-label={t.title}>
       {error !== undefined && <Problem error={error} />}
-      {lost !== undefined && at.value > 0 && <Problem error={lost} />}
+      {lost !== undefined && at.value !== 0 && <Problem error={lost} />}
       {kept && kept.history === 0 && <p>{t.none}</p>}
       {kept && kept.history > 0 && <Slider kept={kept} there={there} />}
       <div class="toolbar">
         <Shown there={there} />
-        {at.value > 0 && (
+        {at.value !== 0 && (
           <button type="button" class="primary" onClick={() => amend({ at: "" })}>
             {t.now}
           </button>
