@@ -247,8 +247,9 @@ class NodeBuilder(_Builder):
         return self.labels({ZONE: zone} | ({REGION: region} if region else {}))
 
     def capacity(self, amounts: Mapping[str, str] | None = None, **more: str) -> Self:
-        """Set both what the node has and what pods may take."""
-        both = {**(amounts or {}), **more}
+        """Set both what the node has and what pods may take; for 32 pods unless another number is given."""
+        known = {} if "pods" in self.get("status.capacity", {}) else {"pods": "32"}
+        both = {**known, **(amounts or {}), **more}
         with_capacity = self._update("status.capacity", both)
         return with_capacity.set("status.allocatable", {**self.get("status.allocatable", {}), **both})
 
