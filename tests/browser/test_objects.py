@@ -86,6 +86,24 @@ def test_several_objects_are_made_at_once(page: Page, simulator: Simulator, tmp_
     expect(page.get_by_role("alert")).to_contain_text("a lowercase RFC 1123 subdomain")
 
 
+def test_nothing_to_make_is_told(page: Page, simulator: Simulator) -> None:
+    """Also where the link names a template that is none."""
+    page.goto(f"{simulator.url}/#/create?template=constructor")
+    page.get_by_role("button", name="Create", exact=True).click()
+
+    expect(page.get_by_text("There is nothing to create")).to_be_visible()
+
+
+def test_many_refusals_are_folded(page: Page, simulator: Simulator) -> None:
+    """The shop is there already: the first refusal is shown in full, the others are counted."""
+    page.goto(f"{simulator.url}/#/create?template=shop")
+    page.locator(".cm-line", has_text="kind:").first.wait_for()
+    page.get_by_role("button", name="Create", exact=True).click()
+
+    expect(page.get_by_text("more were not created")).to_be_visible()
+    expect(page.locator("[role=status] details[open]")).to_have_count(0)
+
+
 def test_mistakes_are_marked_while_writing(page: Page, simulator: Simulator) -> None:
     """By the server's own checks, at the line that is wrong."""
     page.goto(f"{simulator.url}/#/create")

@@ -32,6 +32,8 @@ export default function Create({ parameters, query }: PageProps) {
   const [outcomes, setOutcomes] = useState<Outcome[]>([]);
   const [isBusy, setBusy] = useState(false);
   const text = useRef("");
+  // The name comes from the link: "constructor" is no template.
+  const isKnown = Object.hasOwn(TEMPLATES, template);
 
   function begin(words: string) {
     text.current = words;
@@ -40,8 +42,7 @@ export default function Create({ parameters, query }: PageProps) {
   }
 
   useEffect(() => {
-    const known = TEMPLATES[template];
-    if (known) begin(known);
+    if (isKnown) begin(TEMPLATES[template] ?? "");
     else
       findKind(template).then(
         (kind: Kind) => begin(skeleton(kind)),
@@ -62,13 +63,13 @@ export default function Create({ parameters, query }: PageProps) {
       place: "",
       error: new ApiError(400, message),
     }));
+    if (!mistakes.length && !manifests.length) made.push({ text: "", place: "", error: new ApiError(400, t.nothing) });
     if (!mistakes.length) for (const { object } of manifests) made.push(await outcomeOf(object, namespace));
     setOutcomes(made);
     setBusy(false);
   }
 
   const templates = Object.keys(TEMPLATES).map((name) => [name, name === "shop" ? t.shop : name] as const);
-  const isKnown = template in TEMPLATES;
   return (
     <>
       <h1>{texts.value.pages.create}</h1>
@@ -139,15 +140,29 @@ function Outcomes({ outcomes }: { outcomes: Outcome[] }) {
           {made.length > SHOWN_MAX && "…"}
         </p>
       )}
-      {outcomes
-        .filter((one) => one.error)
-        .map((one, index) => (
-          <div key={index}>
-            <strong>{one.text}</strong>
-            <Problem error={one.error} />
-          </div>
-        ))}
+      <Failures failed={outcomes.filter((one) => one.error)} />
     </div>
+  );
+}
+
+/** What could not be made: the first in full, more of them folded away. */
+function Failures({ failed }: { failed: Outcome[] }) {
+  const [first, ...others] = failed.map((one, index) => (
+    <div key={index}>
+      <strong>{one.text}</strong>
+      <Problem error={one.error} />
+    </div>
+  ));
+  return (
+    <>
+      {first}
+      {others.length > 0 && (
+        <details>
+          <summary>{texts.value.create.failed(others.length)}</summary>
+          {others}
+        </details>
+      )}
+    </>
   );
 }
 

@@ -9,7 +9,8 @@ import { groups, type Layout, layout } from "../map/layout";
 import { amount, MapModel, type MapPod, type SentLine, whole, words } from "../map/model";
 import { type Drawing, hit, paintAll, paintTile } from "../map/paint";
 import { PAGES, type PageProps } from "../pages";
-import type { NodeTable, NodeTableProps } from "../parts/node-table";
+import type { NodeTableProps } from "../parts/node-table";
+import { useLate } from "../shell/away";
 import { Choice } from "../shell/choice";
 import { Problem } from "../shell/problem";
 import { amend, at, link, placeOf } from "../shell/router";
@@ -107,8 +108,7 @@ export default function ClusterMap({ query }: PageProps) {
 
 /** The table, which is not loaded before somebody asks for it. */
 function LateTable(props: NodeTableProps) {
-  const [Table, setTable] = useState<typeof NodeTable>();
-  useEffect(() => void import("../parts/node-table").then((module) => setTable(() => module.NodeTable)), []);
+  const Table = useLate(() => import("../parts/node-table"))?.NodeTable;
   return Table ? <Table {...props} /> : <p>{texts.value.shell.loading}</p>;
 }
 

@@ -7,7 +7,7 @@ import { staleSince } from "../api/connection";
 import { leave, session, sessionToken } from "../api/session";
 import { HOME, PAGES, type Page, type PageProps } from "../pages";
 import { LANGUAGE_NAMES, type Language, language, texts } from "../texts";
-import { tellMissing } from "./away";
+import { tellMissing, useLate } from "./away";
 import { Choice } from "./choice";
 import { Login } from "./login";
 import { Notices, Problem } from "./problem";
@@ -48,8 +48,7 @@ function toggleTime(): void {
 
 /** The time machine, which is not loaded before somebody asks for it. */
 function LateTimeBar() {
-  const [Bar, setBar] = useState<ComponentType>();
-  useEffect(() => void import("./time-bar").then((module) => setBar(() => module.TimeBar)), []);
+  const Bar = useLate(() => import("./time-bar"))?.TimeBar;
   return Bar ? <Bar /> : null;
 }
 

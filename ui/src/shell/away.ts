@@ -1,6 +1,8 @@
 /** Files of the UI that do not come, mostly because the simulator is not there. */
 
+import { useEffect, useState } from "preact/hooks";
 import { ApiError, ask } from "../api/http";
+import { notifyError } from "./problem";
 
 const AGAIN_MS = 2000;
 
@@ -17,6 +19,20 @@ export async function tellMissing(cause: unknown, signal: AbortSignal, tell: (er
     unanswered = await noAnswer(signal);
   }
   if (!signal.aborted) location.reload();
+}
+
+/** A part of a page that comes a little later than the rest; undefined until then. */
+export function useLate<T>(load: () => Promise<T>): T | undefined {
+  const [part, setPart] = useState<T>();
+  useEffect(() => {
+    const giveUp = new AbortController();
+    load().then(
+      (loaded) => setPart(() => loaded),
+      (cause) => tellMissing(cause, giveUp.signal, notifyError),
+    );
+    return () => giveUp.abort();
+  }, []);
+  return part;
 }
 
 /** That nobody answers, unless somebody does, whatever the answer is. */

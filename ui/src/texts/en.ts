@@ -102,6 +102,8 @@ export const en = {
     files: "Files",
     create: "Create",
     unread: "The text cannot be read",
+    failed: (count: number) => (count === 1 ? "One more was not created" : `${count} more were not created`),
+    nothing: "There is nothing to create: choose a template, open files, or write manifests below.",
     made: (count: number) => (count === 1 ? "Created:" : `Created ${count} objects:`),
   },
   scenarios: {

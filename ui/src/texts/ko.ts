@@ -104,6 +104,8 @@ export const ko: Texts = {
     files: "파일",
     create: "만들기",
     unread: "내용을 읽을 수 없습니다",
+    failed: (count) => `만들지 못한 객체 ${count}개 더 보기`,
+    nothing: "만들 것이 없습니다. 템플릿을 고르거나, 파일을 열거나, 아래에 매니페스트를 쓰십시오.",
     made: (count) => `객체 ${count}개를 만들었습니다:`,
   },
   scenarios: {
