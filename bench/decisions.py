@@ -7,7 +7,7 @@ spreading, on nodes that differ in size, zone and taints, with every filter judg
 
 `recording` compares runs in processes of their own, with the log and without (then no filter judges more than it has to):
 which part of the processor time from creating the pods to binding them is for the record, the least of three runs each,
-and how much more memory is resident afterwards per pod, journal and all. The other bytes are exact.
+and how much more memory is resident afterwards per pod; the journal is kept in both. The other bytes are exact.
 """
 
 from __future__ import annotations
