@@ -1,8 +1,8 @@
 /** What the scheduler did, beside what was predicted; everything is read from the record of its decision. */
 
-import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Explanation, NodeVerdict, Score } from "../api/decisions";
+import { WideTable } from "../parts/wide-table";
 import { PreemptionOf } from "../pod/preemption";
 import { link } from "../shell/router";
 import { texts } from "../texts";
@@ -75,45 +75,25 @@ function countsOthers(told: Explanation, step: Step): boolean {
   return Number(/^\d+\/(\d+) nodes/.exec(told.message)?.[1] ?? own) > own;
 }
 
-/** A table that scrolls by itself, also with the keyboard, where it is wider than the page. */
-function Wide({ caption, children }: { caption: string; children: ComponentChildren }) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it takes keys
-    <section class="scroll" tabIndex={0} aria-label={caption}>
-      <table>
-        <caption>{caption}</caption>
-        {children}
-      </table>
-    </section>
-  );
-}
-
 function Verdicts({ told }: { told: Explanation }) {
   const t = texts.value.pod;
   return (
-    <Wide caption={texts.value.learn.verdicts}>
-      <thead>
-        <tr>
-          {[t.node, t.verdict, t.plugin, texts.value.learn.why].map((head) => (
-            <th key={head} scope="col">
-              {head}
-            </th>
-          ))}
+    <WideTable
+      label={texts.value.learn.verdicts}
+      captioned
+      heads={[t.node, t.verdict, t.plugin, texts.value.learn.why]}
+    >
+      {told.nodes.map((one) => (
+        <tr key={one.node}>
+          <th scope="row">{one.node}</th>
+          <td class={one.node === told.selected ? "chosen" : one.verdict === "passed" ? "good" : "bad"}>
+            {one.node === told.selected ? t.chosen : t.results(one.verdict)}
+          </td>
+          <td>{one.failedPlugin ?? ""}</td>
+          <td>{whyOf(one)}</td>
         </tr>
-      </thead>
-      <tbody>
-        {told.nodes.map((one) => (
-          <tr key={one.node}>
-            <th scope="row">{one.node}</th>
-            <td class={one.node === told.selected ? "chosen" : one.verdict === "passed" ? "good" : "bad"}>
-              {one.node === told.selected ? t.chosen : t.results(one.verdict)}
-            </td>
-            <td>{one.failedPlugin ?? ""}</td>
-            <td>{whyOf(one)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </Wide>
+      ))}
+    </WideTable>
   );
 }
 
@@ -130,36 +110,24 @@ function Scores({ told }: { told: Explanation }) {
   const plugins = Object.entries(scored[0]?.scores ?? {});
   return (
     <>
-      <Wide caption={t.weighted}>
-        <thead>
-          <tr>
-            <th scope="col">{t.plugin}</th>
+      <WideTable label={t.weighted} captioned heads={[t.plugin, ...scored.map((one) => one.node)]}>
+        {plugins.map(([plugin, { weight }]) => (
+          <tr key={plugin}>
+            <th scope="row">{`${plugin} ×${weight}`}</th>
             {scored.map((one) => (
-              <th key={one.node} scope="col">
-                {one.node}
-              </th>
+              <td key={one.node}>{one.scores?.[plugin]?.final}</td>
             ))}
           </tr>
-        </thead>
-        <tbody>
-          {plugins.map(([plugin, { weight }]) => (
-            <tr key={plugin}>
-              <th scope="row">{`${plugin} ×${weight}`}</th>
-              {scored.map((one) => (
-                <td key={one.node}>{one.scores?.[plugin]?.final}</td>
-              ))}
-            </tr>
+        ))}
+        <tr>
+          <th scope="row">{t.total}</th>
+          {scored.map((one) => (
+            <td key={one.node} class={one.node === told.selected ? "chosen" : ""}>
+              {one.total}
+            </td>
           ))}
-          <tr>
-            <th scope="row">{t.total}</th>
-            {scored.map((one) => (
-              <td key={one.node} class={one.node === told.selected ? "chosen" : ""}>
-                {one.total}
-              </td>
-            ))}
-          </tr>
-        </tbody>
-      </Wide>
+        </tr>
+      </WideTable>
       <details>
         <summary>{texts.value.learn.formulas}</summary>
         {plugins.map(([plugin]) => (
@@ -196,27 +164,16 @@ function formulaOf({ raw, weight, final, formula = "", normalization = "" }: Sco
 function Trials({ step, trials }: { step: Step; trials: Trial[] }) {
   const t = texts.value.learn;
   return (
-    <Wide caption={t.trials}>
-      <thead>
-        <tr>
-          {[t.fix, texts.value.pod.node, t.why].map((head) => (
-            <th key={head} scope="col">
-              {head}
-            </th>
-          ))}
+    <WideTable label={t.trials} captioned heads={[t.fix, texts.value.pod.node, t.why]}>
+      {trials.map(({ fix, node, why }) => (
+        <tr key={fix}>
+          <th scope="row">
+            <Line text={wordsOf(step, fix)} />
+          </th>
+          <td class={node ? "good" : "bad"}>{node || t.waits}</td>
+          <td>{why}</td>
         </tr>
-      </thead>
-      <tbody>
-        {trials.map(({ fix, node, why }) => (
-          <tr key={fix}>
-            <th scope="row">
-              <Line text={wordsOf(step, fix)} />
-            </th>
-            <td class={node ? "good" : "bad"}>{node || t.waits}</td>
-            <td>{why}</td>
-          </tr>
-        ))}
-      </tbody>
-    </Wide>
+      ))}
+    </WideTable>
   );
 }

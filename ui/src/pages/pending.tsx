@@ -7,6 +7,7 @@ import { useAsked } from "../parts/asked";
 import { Namespaces } from "../parts/namespaces";
 import { SuggestionItem } from "../pod/help";
 import "../pod/pod.css";
+import { WideTable } from "../parts/wide-table";
 import { Problem } from "../shell/problem";
 import { amend, at, link } from "../shell/router";
 import { texts } from "../texts";
@@ -110,32 +111,21 @@ function Room({ capacity }: { capacity: Capacity }) {
   return (
     <section aria-labelledby="room">
       <h2 id="room">{t.room}</h2>
-      <table>
-        <thead>
-          <tr>
-            {[t.resource, t.allocatable, t.requested, t.free, t.causes].map((head) => (
-              <th key={head} scope="col">
-                {head}
-              </th>
-            ))}
+      <WideTable label={`${t.room}: ${t.resource}`} heads={[t.resource, t.allocatable, t.requested, t.free, t.causes]}>
+        {capacity.resources.map((one) => (
+          <tr key={one.resource}>
+            <th scope="row">{one.resource}</th>
+            <td>{one.allocatable}</td>
+            <td>{one.requested}</td>
+            <td>{one.free}</td>
+            <td>
+              {one.causes
+                .map(({ cause, amount, share }) => `${cause} ${amount} (${Math.round(share * 100)} %)`)
+                .join(", ")}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {capacity.resources.map((one) => (
-            <tr key={one.resource}>
-              <th scope="row">{one.resource}</th>
-              <td>{one.allocatable}</td>
-              <td>{one.requested}</td>
-              <td>{one.free}</td>
-              <td>
-                {one.causes
-                  .map(({ cause, amount, share }) => `${cause} ${amount} (${Math.round(share * 100)} %)`)
-                  .join(", ")}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </WideTable>
       {capacity.largestPod && <p>{t.largest(capacity.largestPod.cpu, capacity.largestPod.memory)}</p>}
       {capacity.typicalPod && (
         <p>{t.typical(capacity.typicalPod.cpu, capacity.typicalPod.memory, capacity.typicalPod.fit)}</p>

@@ -7,6 +7,7 @@ import { Reflector, type Subscriber } from "../api/reflector";
 import { at } from "../shell/router";
 import { texts } from "../texts";
 import { age } from "./age";
+import { WideTable } from "./wide-table";
 
 interface KubeEvent extends KubeObject {
   type?: string;
@@ -37,30 +38,18 @@ export function Events({ uid, namespace }: { uid: string; namespace: string }) {
   }, [uid]);
   if (!events.length) return <p class="muted">{t.none}</p>;
   return (
-    <div class="scroll">
-      <table>
-        <thead>
-          <tr>
-            <th>{t.age}</th>
-            <th>{t.type}</th>
-            <th>{t.reason}</th>
-            <th>{t.message}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {events.map((event) => (
-            <tr key={event.metadata.uid}>
-              <td>
-                {age(when(event), timeShown())}
-                {(event.series?.count ?? event.count ?? 1) > 1 && ` ×${event.series?.count ?? event.count}`}
-              </td>
-              <td>{event.type}</td>
-              <td>{event.reason}</td>
-              <td class="message">{event.message}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <WideTable label={texts.value.object.events} heads={[t.age, t.type, t.reason, t.message]}>
+      {events.map((event) => (
+        <tr key={event.metadata.uid}>
+          <td>
+            {age(when(event), timeShown())}
+            {(event.series?.count ?? event.count ?? 1) > 1 && ` ×${event.series?.count ?? event.count}`}
+          </td>
+          <td>{event.type}</td>
+          <td>{event.reason}</td>
+          <td class="message">{event.message}</td>
+        </tr>
+      ))}
+    </WideTable>
   );
 }

@@ -2,6 +2,7 @@
 
 import type { Move, Outcome } from "../api/changes";
 import { language, texts } from "../texts";
+import { WideTable } from "./wide-table";
 
 export function Moves({ outcome }: { outcome: Outcome }) {
   const t = texts.value.moves;
@@ -51,30 +52,20 @@ function Compared({ outcome }: { outcome: Outcome }) {
         {came > 0 && t.came(came)}
       </p>
       {moves.length > 0 && (
-        <div class="scroll">
-          <table>
-            <thead>
-              <tr>
-                {[t.pod, t.before, t.copy, t.really, t.why].map((head) => (
-                  <th key={head} scope="col">
-                    {head}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {moves.map((move) => (
-                <tr key={move.pod}>
-                  <th scope="row">{move.pod}</th>
-                  <td>{move.before === null ? t.notYet : spot(move.before)}</td>
-                  <td class={otherwise(move) ? "otherwise" : ""}>{spot(move.after)}</td>
-                  <td>{spot(move.really ?? null)}</td>
-                  <td class="muted">{move.why}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <WideTable
+          label={t.otherwise(moves.filter(otherwise).length, outcome.pods)}
+          heads={[t.pod, t.before, t.copy, t.really, t.why]}
+        >
+          {moves.map((move) => (
+            <tr key={move.pod}>
+              <th scope="row">{move.pod}</th>
+              <td>{move.before === null ? t.notYet : spot(move.before)}</td>
+              <td class={otherwise(move) ? "otherwise" : ""}>{spot(move.after)}</td>
+              <td>{spot(move.really ?? null)}</td>
+              <td class="muted">{move.why}</td>
+            </tr>
+          ))}
+        </WideTable>
       )}
     </>
   );

@@ -1,6 +1,7 @@
 /** Why this node: ties, margin, the runner-up point by point, the weights in which the choice stands, and luck. */
 
 import type { Choice, Explanation, Versus } from "../api/decisions";
+import { WideTable } from "../parts/wide-table";
 import { amend } from "../shell/router";
 import { texts } from "../texts";
 
@@ -60,23 +61,14 @@ export function ChoiceOf({ told, choice, vs }: { told: Explanation; choice: Choi
 function Difference({ selected, other }: { selected: string; other: Versus }) {
   const t = texts.value.pod;
   return (
-    <table>
-      <caption>{t.difference(selected, other.node, other.margin)}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{t.plugin}</th>
-          <th scope="col">{t.points}</th>
+    <WideTable label={t.difference(selected, other.node, other.margin)} captioned heads={[t.plugin, t.points]}>
+      {Object.entries(other.byPlugin).map(([plugin, points]) => (
+        <tr key={plugin}>
+          <th scope="row">{plugin}</th>
+          <td class={points > 0 ? "good" : points < 0 ? "bad" : "muted"}>{points > 0 ? `+${points}` : points}</td>
         </tr>
-      </thead>
-      <tbody>
-        {Object.entries(other.byPlugin).map(([plugin, points]) => (
-          <tr key={plugin}>
-            <th scope="row">{plugin}</th>
-            <td class={points > 0 ? "good" : points < 0 ? "bad" : "muted"}>{points > 0 ? `+${points}` : points}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </WideTable>
   );
 }
 
@@ -87,24 +79,15 @@ function Weights({ choice }: { choice: Choice }) {
   return (
     <details>
       <summary>{t.weights}</summary>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{t.plugin}</th>
-            <th scope="col">{t.weight}</th>
-            <th scope="col">{t.stands}</th>
+      <WideTable label={t.weights} heads={[t.plugin, t.weight, t.stands]}>
+        {rows.map(([plugin, { weight, least, greatest }]) => (
+          <tr key={plugin}>
+            <th scope="row">{plugin}</th>
+            <td>{weight}</td>
+            <td>{`${least} – ${greatest ?? "∞"}`}</td>
           </tr>
-        </thead>
-        <tbody>
-          {rows.map(([plugin, { weight, least, greatest }]) => (
-            <tr key={plugin}>
-              <th scope="row">{plugin}</th>
-              <td>{weight}</td>
-              <td>{`${least} – ${greatest ?? "∞"}`}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </WideTable>
     </details>
   );
 }

@@ -1,6 +1,7 @@
 /** Whom the pod could push aside: candidates, their victims, and the rung of the ladder that decided. */
 
 import type { Preemption } from "../api/decisions";
+import { WideTable } from "../parts/wide-table";
 import { texts } from "../texts";
 
 export function PreemptionOf({ preemption }: { preemption: Preemption }) {
@@ -11,30 +12,22 @@ export function PreemptionOf({ preemption }: { preemption: Preemption }) {
       <h2 id="preemption">{t.title}</h2>
       {preemption.candidates.length === 0 && <p>{t.none}</p>}
       {preemption.candidates.length > 0 && (
-        <table>
-          <caption>{preemption.decidedBy ? t.decidedBy(preemption.decidedBy) : t.candidates}</caption>
-          <thead>
-            <tr>
-              {[t.node, t.victims, t.budgets, t.top, t.sum, t.start].map((head) => (
-                <th key={head} scope="col">
-                  {head}
-                </th>
-              ))}
+        <WideTable
+          label={preemption.decidedBy ? t.decidedBy(preemption.decidedBy) : t.candidates}
+          captioned
+          heads={[t.node, t.victims, t.budgets, t.top, t.sum, t.start]}
+        >
+          {preemption.candidates.map((one) => (
+            <tr key={one.node} class={preemption.best.includes(one.node) ? "chosen" : ""}>
+              <th scope="row">{one.node}</th>
+              <td>{one.victims.join(", ")}</td>
+              <td>{one.pdbViolations}</td>
+              <td>{one.merit?.topPriority}</td>
+              <td>{one.merit?.prioritySum}</td>
+              <td>{one.merit?.start}</td>
             </tr>
-          </thead>
-          <tbody>
-            {preemption.candidates.map((one) => (
-              <tr key={one.node} class={preemption.best.includes(one.node) ? "chosen" : ""}>
-                <th scope="row">{one.node}</th>
-                <td>{one.victims.join(", ")}</td>
-                <td>{one.pdbViolations}</td>
-                <td>{one.merit?.topPriority}</td>
-                <td>{one.merit?.prioritySum}</td>
-                <td>{one.merit?.start}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </WideTable>
       )}
       {others.length > 0 && (
         <details>

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { ComparedMetric, ComparisonResult, Difference, Moved } from "../api/scenarios";
+import { WideTable } from "../parts/wide-table";
 import { Choice } from "../shell/choice";
 import { texts } from "../texts";
 import { Chart } from "./chart";
@@ -116,29 +117,28 @@ function Metrics({ found, letters }: { found: ComparisonResult; letters: string[
       {shown.length === 0 ? (
         <p>{t.same}</p>
       ) : (
-        <div class="scroll">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">{t.metric}</th>
-                {letters.map((letter) => (
-                  <th key={letter} scope="col" class="number">
-                    {letter}
-                  </th>
-                ))}
-                {letters.slice(1).map((letter) => (
-                  <MetricHead key={letter} text={`${letter} − A`} />
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map((one) => (
-                <MetricRow key={one.name} metric={one} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <WideTable label={t.metrics} head={<MetricHeads letters={letters} />}>
+          {shown.map((one) => (
+            <MetricRow key={one.name} metric={one} />
+          ))}
+        </WideTable>
       )}
+    </>
+  );
+}
+
+function MetricHeads({ letters }: { letters: string[] }) {
+  return (
+    <>
+      <th scope="col">{texts.value.scenarios.metric}</th>
+      {letters.map((letter) => (
+        <th key={letter} scope="col" class="number">
+          {letter}
+        </th>
+      ))}
+      {letters.slice(1).map((letter) => (
+        <MetricHead key={letter} text={`${letter} − A`} />
+      ))}
     </>
   );
 }
@@ -209,34 +209,24 @@ function MovedPods({ moved, letter }: { moved: ComparisonResult["moved"][number]
               onChoose={setPlugin}
             />
           </div>
-          <div class="scroll">
-            <table>
-              <thead>
-                <tr>
-                  {[t.pod, t.seed, "A", letter, t.flippedBy, t.why].map((head) => (
-                    <th key={head} scope="col">
-                      {head}
-                    </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {chosen.slice(0, SHOWN).map((one) => (
-                  <tr key={`${one.seed} ${one.pod}`}>
-                    <th scope="row">{one.pod}</th>
-                    <td>{one.seed}</td>
-                    <td>{one.before || "–"}</td>
-                    <td>{one.after || "–"}</td>
-                    <td>{flippedBy(one)}</td>
-                    <td>
-                      {one.reason}
-                      {one.decisions && <Decisions one={one} letter={letter} />}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <WideTable
+            label={t.moved(moved.pods, letter, moved.config)}
+            heads={[t.pod, t.seed, "A", letter, t.flippedBy, t.why]}
+          >
+            {chosen.slice(0, SHOWN).map((one) => (
+              <tr key={`${one.seed} ${one.pod}`}>
+                <th scope="row">{one.pod}</th>
+                <td>{one.seed}</td>
+                <td>{one.before || "–"}</td>
+                <td>{one.after || "–"}</td>
+                <td>{flippedBy(one)}</td>
+                <td>
+                  {one.reason}
+                  {one.decisions && <Decisions one={one} letter={letter} />}
+                </td>
+              </tr>
+            ))}
+          </WideTable>
           {chosen.length > SHOWN && <p class="muted">{t.moreInFile(chosen.length - SHOWN)}</p>}
         </>
       )}
@@ -255,31 +245,22 @@ function Decisions({ one, letter }: { one: Moved; letter: string }) {
     <details>
       <summary>{t.points}</summary>
       {one.decisions?.map((decision, place) => (
-        <div key={place} class="scroll">
-          <table>
-            <caption>{place ? letter : "A"}</caption>
-            <thead>
-              <tr>
-                {[t.node, t.total, ...decision.plugins].map((head) => (
-                  <th key={head} scope="col">
-                    {head}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {decision.rows.map((row) => (
-                <tr key={row.node} class={row.node === decision.selected ? "chosen" : ""}>
-                  <th scope="row">{row.node}</th>
-                  <td>{row.total}</td>
-                  {row.scores.map((score, index) => (
-                    <td key={index}>{score}</td>
-                  ))}
-                </tr>
+        <WideTable
+          key={place}
+          label={`${one.pod}: ${place ? letter : "A"}`}
+          captioned
+          heads={[t.node, t.total, ...decision.plugins]}
+        >
+          {decision.rows.map((row) => (
+            <tr key={row.node} class={row.node === decision.selected ? "chosen" : ""}>
+              <th scope="row">{row.node}</th>
+              <td>{row.total}</td>
+              {row.scores.map((score, index) => (
+                <td key={index}>{score}</td>
               ))}
-            </tbody>
-          </table>
-        </div>
+            </tr>
+          ))}
+        </WideTable>
       ))}
     </details>
   );

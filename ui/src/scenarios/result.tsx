@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { Points, RunResult, Series } from "../api/scenarios";
+import { WideTable } from "../parts/wide-table";
 import { Choice } from "../shell/choice";
 import { texts } from "../texts";
 import { Chart, type Line } from "./chart";
@@ -64,19 +65,15 @@ export function RunOf({ found, withName, isCancelled }: RunOfProps) {
       </div>
       <details>
         <summary>{t.allMetrics(found.metrics.length)}</summary>
-        <div class="scroll">
-          <table>
-            <tbody>
-              {found.metrics.map((one) => (
-                <tr key={one.name}>
-                  <th scope="row">{one.name}</th>
-                  <td class="number">{valueWords(one.value, one.unit)}</td>
-                  <td>{one.text}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <WideTable label={t.allMetrics(found.metrics.length)}>
+          {found.metrics.map((one) => (
+            <tr key={one.name}>
+              <th scope="row">{one.name}</th>
+              <td class="number">{valueWords(one.value, one.unit)}</td>
+              <td>{one.text}</td>
+            </tr>
+          ))}
+        </WideTable>
       </details>
       <p class="muted">
         {t.seed} {found.seed} · {t.serviceTime} {found.service_time}
@@ -106,29 +103,18 @@ function Verdicts({ found }: { found: RunResult }) {
   const t = texts.value.scenarios;
   if (!found.verdicts.length) return null;
   return (
-    <div class="scroll">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{t.assertion}</th>
-            <th scope="col">{t.holdsHead}</th>
-            <th scope="col">{t.foundHead}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {found.verdicts.map((one) => (
-            <tr key={one.place}>
-              <th scope="row">{one.text}</th>
-              <td class={one.holds ? "holds" : "fails"}>{one.holds ? t.holds : t.fails}</td>
-              <td>
-                {one.found}
-                {one.pods.length > 0 && `: ${one.pods.slice(0, PODS_MAX).join(", ")}`}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <WideTable label={t.assertion} heads={[t.assertion, t.holdsHead, t.foundHead]}>
+      {found.verdicts.map((one) => (
+        <tr key={one.place}>
+          <th scope="row">{one.text}</th>
+          <td class={one.holds ? "holds" : "fails"}>{one.holds ? t.holds : t.fails}</td>
+          <td>
+            {one.found}
+            {one.pods.length > 0 && `: ${one.pods.slice(0, PODS_MAX).join(", ")}`}
+          </td>
+        </tr>
+      ))}
+    </WideTable>
   );
 }
 
@@ -141,18 +127,14 @@ function Waiting({ found }: { found: RunResult }) {
   return (
     <details open={pods <= PODS_MAX}>
       <summary>{t.stillWaiting(pods)}</summary>
-      <div class="scroll">
-        <table>
-          <tbody>
-            {shown.map((pod) => (
-              <tr key={`${pod.namespace}/${pod.pod}`}>
-                <th scope="row">{`${pod.namespace}/${pod.pod}`}</th>
-                <td class="message">{pod.message || pod.reason}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <WideTable label={t.stillWaiting(pods)}>
+        {shown.map((pod) => (
+          <tr key={`${pod.namespace}/${pod.pod}`}>
+            <th scope="row">{`${pod.namespace}/${pod.pod}`}</th>
+            <td class="message">{pod.message || pod.reason}</td>
+          </tr>
+        ))}
+      </WideTable>
     </details>
   );
 }

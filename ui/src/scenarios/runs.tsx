@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { cancel, forget, runs, type ScenarioRun, startComparison } from "../api/scenarios";
 import { useAsked } from "../parts/asked";
+import { WideTable } from "../parts/wide-table";
 import { notifyError, Problem } from "../shell/problem";
 import { go, link } from "../shell/router";
 import { language, texts } from "../texts";
@@ -42,62 +43,49 @@ export function Runs() {
     <section aria-labelledby="runs">
       <h2 id="runs">{t.runs}</h2>
       <p class="muted">{t.kept}</p>
-      <div class="scroll">
-        <table>
-          <thead>
-            <tr>
-              {[t.number, t.scenario, t.configuration, t.seeds, t.state, t.time, ""].map((head) => (
-                <th key={head} scope="col">
-                  {head || <span class="visually-hidden">{t.actions}</span>}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {found.map((one) => (
-              <tr key={one.id}>
-                <td>
-                  {one.kind === "run" && (
-                    <input
-                      type="checkbox"
-                      aria-label={t.choose(one.id)}
-                      checked={chosen.includes(one.id)}
-                      onChange={(event) => {
-                        const others = chosen.filter((id) => id !== one.id);
-                        setChosen(event.currentTarget.checked ? [...others.slice(-1), one.id] : others);
-                      }}
-                    />
-                  )}{" "}
-                  <a href={link(["scenarios", one.id])}>{t.title(one.kind, one.id)}</a>
-                </td>
-                <td>{one.scenario}</td>
-                <td>{one.configurations.join(" ↔ ")}</td>
-                <td>{one.seeds || t.seedOwn}</td>
-                <td>{stateWords(one)}</td>
-                <td>{new Date(one.created).toLocaleTimeString(language.value)}</td>
-                <td>
-                  {one.ended === null ? (
-                    <button type="button" onClick={() => void does(cancel(one.id))}>
-                      {t.cancel}
-                    </button>
-                  ) : (
-                    <button
-                      type="button"
-                      aria-label={t.forgetOne(one.id)}
-                      onClick={() => {
-                        setChosen(chosen.filter((id) => id !== one.id));
-                        void does(forget(one.id));
-                      }}
-                    >
-                      {t.forget}
-                    </button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <WideTable label={t.kept} heads={[t.number, t.scenario, t.configuration, t.seeds, t.state, t.time, t.actions]}>
+        {found.map((one) => (
+          <tr key={one.id}>
+            <td>
+              {one.kind === "run" && (
+                <input
+                  type="checkbox"
+                  aria-label={t.choose(one.id)}
+                  checked={chosen.includes(one.id)}
+                  onChange={(event) => {
+                    const others = chosen.filter((id) => id !== one.id);
+                    setChosen(event.currentTarget.checked ? [...others.slice(-1), one.id] : others);
+                  }}
+                />
+              )}{" "}
+              <a href={link(["scenarios", one.id])}>{t.title(one.kind, one.id)}</a>
+            </td>
+            <td>{one.scenario}</td>
+            <td>{one.configurations.join(" ↔ ")}</td>
+            <td>{one.seeds || t.seedOwn}</td>
+            <td>{stateWords(one)}</td>
+            <td>{new Date(one.created).toLocaleTimeString(language.value)}</td>
+            <td>
+              {one.ended === null ? (
+                <button type="button" onClick={() => void does(cancel(one.id))}>
+                  {t.cancel}
+                </button>
+              ) : (
+                <button
+                  type="button"
+                  aria-label={t.forgetOne(one.id)}
+                  onClick={() => {
+                    setChosen(chosen.filter((id) => id !== one.id));
+                    void does(forget(one.id));
+                  }}
+                >
+                  {t.forget}
+                </button>
+              )}
+            </td>
+          </tr>
+        ))}
+      </WideTable>
       {found.filter((one) => one.kind === "run").length > 1 && (
         <p>
           <button type="button" disabled={chosen.length !== 2} onClick={() => void compare()}>
