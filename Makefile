@@ -122,7 +122,7 @@ browser: ## Install Chromium for tests, as root on Debian; elsewhere say how
 test: $(TEST_ENV) etcd browser ## Install what tests need and run them, fast suites first
 	$(PYTEST) -q -m "not long" -n $(WORKERS) $(FAST_SUITES)
 	$(if $(strip $(DEEP_SUITES)),$(PYTEST) -q -m "not long" -n $(WORKERS) --dist loadfile $(DEEP_SUITES))
-	$(if $(strip $(E2E_SUITES)),$(PYTEST) -q -m "not long" $(E2E_SUITES))
+	$(if $(strip $(E2E_SUITES)),$(PYTEST) -q -m "not long" -n $(WORKERS) --dist loadfile $(E2E_SUITES))
 	$(if $(wildcard tests/browser),$(PYTEST) -q -m "not long" -n $(WORKERS) --dist loadfile tests/browser)
 
 test-long: $(TEST_ENV) etcd browser ## The tests that take minutes, and property tests with five times the examples

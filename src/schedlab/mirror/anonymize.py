@@ -43,6 +43,7 @@ _KEPT: Final = frozenset(
         "declaredFeatures",
         "defaultingType",
         "divisor",
+        "bindingTimeout",
         "filterTimeout",
         "fsType",
         "lastHeartbeatTime",

@@ -232,7 +232,8 @@ def stored(kind: ResourceType, item: dict[str, Any]) -> StoredObject:
         made.view  # noqa: B018 - whoever uses it has to rely on it
     except msgspec.ValidationError as error:
         raise new_service_unavailable(f"the server sent {kind.full_name} that cannot be read: {error}") from error
-    if not made.name:
+    # A review is answered and forgotten: it has none.
+    if kind.is_stored and not made.name:
         raise new_service_unavailable(f"the server sent {kind.full_name} without a name")
     return made
 
