@@ -49,7 +49,9 @@ def test_what_happens_in_my_scenario(page: Page, simulator: Simulator) -> None:
     """An example is chosen and run: figures, assertions, charts, the pods that wait and why; the cluster stays as it is."""
     before = names_of_pods(simulator)
     opened(page, "scenarios?scenario=priority-and-preemption.yaml")
-    expect(page.get_by_text("A full cluster in which urgent pods push others out.")).to_be_visible()
+    # The editor has the same words, in a comment.
+    about = page.get_by_text("A full cluster in which urgent pods push others out.", exact=True)
+    expect(about).to_be_visible()
     page.get_by_role("button", name="Run", exact=True).click()
 
     expect(page.get_by_role("status").filter(has_text="finished")).to_be_visible()
