@@ -125,8 +125,10 @@ test: $(TEST_ENV) etcd browser ## Install what tests need and run them, fast sui
 	$(if $(strip $(E2E_SUITES)),$(PYTEST) -q -m "not long" -n $(WORKERS) --dist loadfile $(E2E_SUITES))
 	$(if $(wildcard tests/browser),$(PYTEST) -q -m "not long" -n $(WORKERS) --dist loadfile tests/browser)
 
+# Playwright keeps an event loop in its process, beside which other tests cannot run theirs.
 test-long: $(TEST_ENV) etcd browser ## The tests that take minutes, and property tests with five times the examples
-	$(PYTEST) -q -m long -n $(WORKERS) --timeout 1200 tests
+	$(PYTEST) -q -m long -n $(WORKERS) --timeout 1200 --ignore tests/browser tests
+	$(if $(wildcard tests/browser),$(PYTEST) -q -m long --timeout 1200 tests/browser)
 	$(if $(wildcard tests/property),HYPOTHESIS_PROFILE=thorough $(PYTEST) -q -n $(WORKERS) --timeout 1200 tests/property)
 
 e2e: $(TEST_ENV) ## The real kubectl, 1.37 and 1.36, against a running simulator
