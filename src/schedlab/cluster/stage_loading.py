@@ -10,12 +10,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from schedlab.apimachinery.errors import NotFound, StatusError
+from schedlab.apimachinery.errors import StatusError
 from schedlab.apimachinery.yaml import YAMLError, load_documents
 from schedlab.kernel.errors import SchedlabError
-from schedlab.kubelet.stages.definition import DEFINITIONS, STAGE, STAGES, stage_definition
+from schedlab.kubelet.stages.definition import STAGE, STAGES, stage_definition
 from schedlab.kubelet.stages.stage import StageError, read_stage
 from schedlab.registry import Registry, WriteOptions
+from schedlab.registry.custom.provided import provide
 
 #: The sets that come with schedlab.
 SETS: Final = ("general", "chaos")
@@ -27,10 +28,7 @@ Object = Mapping[str, Any]
 
 def install(registry: Registry) -> None:
     """Serve Stages, unless a definition of them is there already."""
-    try:
-        registry.get(DEFINITIONS, STAGES)
-    except NotFound:
-        registry.create(DEFINITIONS, registry.decode(DEFINITIONS, stage_definition()), "", _OPTIONS)
+    provide(registry, stage_definition())
 
 
 def load_stages(references: Sequence[str]) -> tuple[Object, ...]:

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
-from schedlab.apimachinery.errors import NotFound
 from schedlab.client.informers import Informers
 from schedlab.kernel.clock import Clock
 from schedlab.kubelet.usage.checker import UsageChecker
-from schedlab.kubelet.usage.definition import CLUSTER_USAGES, DEFINITIONS, USAGES, usage_definitions
+from schedlab.kubelet.usage.definition import CLUSTER_USAGES, USAGES, usage_definitions
 from schedlab.kubelet.usage.measurements import Measurements
 from schedlab.kubelet.usage.usages import Usages
-from schedlab.registry import Registry, WriteOptions
-
-_OPTIONS: Final = WriteOptions(field_manager="schedlab")
+from schedlab.registry import Registry
+from schedlab.registry.custom.provided import provide
 
 
 def install_usages(registry: Registry) -> None:
     """Serve ResourceUsage and ClusterResourceUsage, unless definitions of them are there already."""
     for definition in usage_definitions():
-        try:
-            registry.get(DEFINITIONS, definition["metadata"]["name"])
-        except NotFound:
-            registry.create(DEFINITIONS, registry.decode(DEFINITIONS, definition), "", _OPTIONS)
+        provide(registry, definition)
 
 
 def usage_parts(

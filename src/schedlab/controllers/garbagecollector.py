@@ -17,13 +17,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
+from schedlab.api.kinds.customresourcedefinition import DEFINITIONS
 from schedlab.api.object import StoredObject, WatchEvent
 from schedlab.api.views.meta import OwnerReference
 from schedlab.apimachinery.errors import StatusError
 from schedlab.apimachinery.resources import ResourceType
 from schedlab.client.protocol import Write
 from schedlab.controllers.framework.controller import Asking, Controller, ControllerContext, Steps, SyncError, attempt
-from schedlab.controllers.framework.definitions import DEFINITIONS, served_types
+from schedlab.controllers.framework.definitions import served_types
 from schedlab.controllers.framework.kinds import Kind
 
 _ORPHAN: Final = "orphan"

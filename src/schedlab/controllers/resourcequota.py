@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
+from schedlab.api.kinds.customresourcedefinition import DEFINITIONS
 from schedlab.api.object import StoredObject, WatchEvent
 from schedlab.api.rules import quota
 from schedlab.apimachinery.quantity import parse_cached
 from schedlab.client.informers import Informer
 from schedlab.controllers.framework.controller import Controller, ControllerContext, Steps, ask, split_key
-from schedlab.controllers.framework.definitions import DEFINITIONS, served_types
+from schedlab.controllers.framework.definitions import served_types
 from schedlab.controllers.framework.status import new_status
 from schedlab.kernel.clock import SECOND_NS
 

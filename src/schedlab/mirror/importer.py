@@ -19,6 +19,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
+from schedlab.api.kinds.customresourcedefinition import DEFINITIONS
 from schedlab.api.object import Object
 from schedlab.api.rules.inert import INERT
 from schedlab.apimachinery.errors import NotFound, StatusError
@@ -66,7 +67,6 @@ _AFFECTED_BY_OTHERS: Final = {PODS: "everything", "configmaps": "schedulers that
 #: Names that every namespace has an object of by itself.
 _SYSTEMS_OWN: Final = {"serviceaccounts": "default", "configmaps": "kube-root-ca.crt"}
 _SECRETS: Final = "secrets"
-_DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 #: What the Job controller takes from a pod once it has counted it.
 _JOB_TRACKING: Final = "batch.kubernetes.io/job-tracking"
 _PROBLEMS_MAX: Final = 1000
@@ -176,7 +176,7 @@ class Importer:
         try:
             return self._registry.resource(resource).type
         except NotFound:
-            definitions = known_resources().named(_DEFINITIONS)
+            definitions = known_resources().named(DEFINITIONS)
             self._take(definitions, await self._source.one(definitions, resource))
             return self._registry.resource(resource).type
 

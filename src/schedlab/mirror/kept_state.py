@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, TypeAlias
 
+from schedlab.api.kinds.customresourcedefinition import DEFINITIONS
 from schedlab.api.object import StoredObject
 from schedlab.registry import Registry
 
 _Key: TypeAlias = tuple[str, str]
 
 #: Made before everything else, and taken away after it.
-FIRST: Final = ("customresourcedefinitions.apiextensions.k8s.io", "namespaces")
+FIRST: Final = (DEFINITIONS, "namespaces")
 
 
 class KeptState:

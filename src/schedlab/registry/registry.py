@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from schedlab.api.kinds.catalog import STRATEGIES
+from schedlab.api.kinds.customresourcedefinition import DEFINITIONS
 from schedlab.api.object import Object, StoredObject, WatchEvent
 from schedlab.apimachinery.errors import Status, new_not_found, new_status
 from schedlab.apimachinery.features import FeatureGates
@@ -23,7 +24,7 @@ from schedlab.registry.admission.chain import Admission, choose
 from schedlab.registry.admission.plugins import DEFAULT_NAMES, KNOWN
 from schedlab.registry.adoption import Adopter
 from schedlab.registry.core import Core
-from schedlab.registry.custom.definitions import DEFINITIONS, Definitions
+from schedlab.registry.custom.definitions import Definitions
 from schedlab.registry.custom.resource import CustomResource
 from schedlab.registry.deletes import Deleter
 from schedlab.registry.eviction import Evictor

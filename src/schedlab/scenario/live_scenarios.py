@@ -33,10 +33,11 @@ from schedlab.kernel.clock import SECOND_NS
 from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.kept_state import stored_resources
 from schedlab.registry import WriteOptions
+from schedlab.registry.custom.provided import provide
 from schedlab.scenario.doing import Doer
 from schedlab.scenario.kep140 import Operation, read_stepped
 from schedlab.scenario.mistakes import MistakesError
-from schedlab.scenario.scenario_definition import SCENARIOS, install_scenarios
+from schedlab.scenario.scenario_definition import SCENARIOS, scenario_definition
 from schedlab.scenario.source import Source
 from schedlab.scenario.stepping import Stepping
 
@@ -71,7 +72,7 @@ class ScenarioController:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster, self._clock = cluster, cluster.clock
-        install_scenarios(cluster.registry)
+        provide(cluster.registry, scenario_definition())
         self._scenarios = cluster.informers.lister(SCENARIOS)
         self._running: _Running | None = None
         self._is_new = True

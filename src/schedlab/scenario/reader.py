@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from schedlab.api.kinds.customresourcedefinition import DEFINITIONS
 from schedlab.apimachinery import selectors
 from schedlab.apimachinery.distribution import DistributionError
 from schedlab.apimachinery.errors import BadRequest, Invalid, StatusError
@@ -148,7 +149,7 @@ class Reader:
                     "kubernetes.io/hostname": name,
                     **(metadata.get("labels") or {}),
                 }
-            self._has_definitions |= kind.full_name == "customresourcedefinitions.apiextensions.k8s.io"
+            self._has_definitions |= kind.full_name == DEFINITIONS
             self._objects[kind.full_name, namespace_of(kind, metadata), name] = None
 
     def check_manifest(self, place: Place, manifest: Mapping[str, Any]) -> bool:

@@ -9,10 +9,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from schedlab.api.object import Object
-from schedlab.apimachinery.errors import NotFound
-from schedlab.registry import Registry, WriteOptions
+from schedlab.registry.custom.provided import definition_of
 
-DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 GROUP: Final = "simulation.kube-scheduler-simulator.x-k8s.io"
 VERSION: Final = "v1alpha1"
 SCENARIOS: Final = f"scenarios.{GROUP}"
@@ -89,29 +87,5 @@ def scenario_definition() -> Object:
         {"name": "Phase", "type": "string", "jsonPath": ".status.phase"},
         {"name": "Step", "type": "integer", "jsonPath": ".status.stepStatus.step.major"},
         {"name": "Message", "type": "string", "jsonPath": ".status.message"},
-        {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
     ]
-    version = {
-        "name": VERSION,
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": schema},
-        "subresources": {"status": {}},
-        "additionalPrinterColumns": columns,
-    }
-    names = {"kind": "Scenario", "listKind": "ScenarioList", "plural": "scenarios", "singular": "scenario"}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": SCENARIOS},
-        "spec": {"group": GROUP, "names": names, "scope": "Cluster", "versions": [version]},
-    }
-
-
-def install_scenarios(registry: Registry) -> None:
-    """Serve Scenarios, unless a definition of them is there already."""
-    try:
-        registry.get(DEFINITIONS, SCENARIOS)
-    except NotFound:
-        definition = registry.decode(DEFINITIONS, scenario_definition())
-        registry.create(DEFINITIONS, definition, "", WriteOptions(field_manager="schedlab"))
+    return definition_of("Scenario", "scenarios", GROUP, VERSION, schema, columns)

@@ -36,6 +36,8 @@ from schedlab.apimachinery import field, names
 from schedlab.apimachinery.field import ErrorList, Path
 from schedlab.apimachinery.gojson import quote
 
+#: The resource, named as kubectl names it.
+DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 _ACCEPTED_NAMES: Final = Path("status", "acceptedNames")
 #: Formats of texts that values are checked for, without their hyphens.
 _TEXT_FORMATS: Final = frozenset(
@@ -203,7 +205,7 @@ def _validate_status(new: Object, old: Object, _context: Context) -> ErrorList:
 
 
 CUSTOM_RESOURCE_DEFINITION: Final = Strategy(
-    resource="customresourcedefinitions.apiextensions.k8s.io",
+    resource=DEFINITIONS,
     validate=_validate,
     update=UpdateStrategy(_validate_update, _prepare_update, RESETS_STATUS),
     default=_default,

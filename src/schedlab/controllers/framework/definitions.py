@@ -7,12 +7,9 @@ Differs: definitions are read instead.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from schedlab.api.object import StoredObject
 from schedlab.apimachinery.resources import ResourceType
-
-DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 
 
 def served_types(definition: StoredObject) -> Sequence[ResourceType]:

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
+from schedlab.api.kinds.customresourcedefinition import DEFINITIONS
 from schedlab.api.object import StoredObject, WatchEvent
 from schedlab.apimachinery.time import format_time
 from schedlab.client.informers import Informer
 from schedlab.client.protocol import Write
 from schedlab.controllers.framework.controller import Asking, Controller, ControllerContext, Steps, SyncError, ask
-from schedlab.controllers.framework.definitions import DEFINITIONS, served_types
+from schedlab.controllers.framework.definitions import served_types
 from schedlab.controllers.framework.status import new_status
 from schedlab.controllers.namespace.conditions import new_conditions
 from schedlab.kernel.clock import SECOND_NS

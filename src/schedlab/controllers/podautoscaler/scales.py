@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from schedlab.api.kinds.catalog import STRATEGIES
+from schedlab.api.kinds.customresourcedefinition import DEFINITIONS
 from schedlab.api.kinds.scales import ScaleRules, scale_of
 from schedlab.api.object import Object
 from schedlab.apimachinery.errors import StatusError
@@ -19,7 +20,6 @@ from schedlab.apimachinery.gojson import quote
 from schedlab.controllers.framework.controller import ControllerContext, SyncError
 from schedlab.registry.custom.scaling import read_rules
 
-_DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 _NO_RESOURCE: Final = "the server could not find the requested resource"
 
 
@@ -58,7 +58,7 @@ class Scales:
 
     def __init__(self, context: ControllerContext) -> None:
         self._context = context
-        self._definitions = context.lister(_DEFINITIONS)
+        self._definitions = context.lister(DEFINITIONS)
         self._built_in = {(each.group, each.kind): each.full_name for each in context.resources}
 
     def find(self, reference: Mapping[str, Any], namespace: str) -> Scale:

@@ -9,14 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from schedlab.api.object import Object
+from schedlab.registry.custom.provided import definition_of
+
 GROUP: Final = "kwok.x-k8s.io"
+_VERSION: Final = "v1alpha1"
 STAGES: Final = "stages.kwok.x-k8s.io"
-DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 
 
 @dataclass(frozen=True, slots=True)
 class _StageKind:
-    api_version: str = f"{GROUP}/v1alpha1"
+    api_version: str = f"{GROUP}/{_VERSION}"
     kind: str = "Stage"
 
 
@@ -178,30 +181,11 @@ def _column(name: str, path: str) -> dict[str, str]:
     return {"name": name, "type": "string", "jsonPath": path}
 
 
-def stage_definition() -> dict[str, Any]:
+def stage_definition() -> Object:
     """Return the CustomResourceDefinition of Stages."""
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": STAGES},
-        "spec": {
-            "group": GROUP,
-            "names": {"kind": "Stage", "listKind": "StageList", "plural": "stages", "singular": "stage"},
-            "scope": "Cluster",
-            "versions": [
-                {
-                    "name": "v1alpha1",
-                    "served": True,
-                    "storage": True,
-                    "schema": {"openAPIV3Schema": _SCHEMA},
-                    "subresources": {"status": {}},
-                    "additionalPrinterColumns": [
-                        _column("For", ".spec.resourceRef.kind"),
-                        _column("Ready", '.status.conditions[?(@.type=="Ready")].status'),
-                        _column("Matched", '.status.conditions[?(@.type=="Matched")].status'),
-                        {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
-                    ],
-                }
-            ],
-        },
-    }
+    columns = [
+        _column("For", ".spec.resourceRef.kind"),
+        _column("Ready", '.status.conditions[?(@.type=="Ready")].status'),
+        _column("Matched", '.status.conditions[?(@.type=="Matched")].status'),
+    ]
+    return definition_of("Stage", "stages", GROUP, _VERSION, _SCHEMA, columns)

@@ -6,11 +6,11 @@ Differs: shorter descriptions; a column for `kubectl get`.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from schedlab.api.object import Object
+from schedlab.registry.custom.provided import definition_of
 
-DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 GROUP: Final = "kwok.x-k8s.io"
 VERSION: Final = "v1alpha1"
 USAGES: Final = f"resourceusages.{GROUP}"
@@ -58,7 +58,7 @@ def _spec(**more: Any) -> Object:
     return {"type": "object", "properties": {**more, "usages": {"type": "array", "items": usage}}}
 
 
-def _definition(kind: str, plural: str, scope: str, spec: Object) -> Object:
+def _definition(kind: str, plural: str, scope: Literal["Cluster", "Namespaced"], spec: Object) -> Object:
     conditions = {
         "type": "array",
         "items": _CONDITION,
@@ -68,22 +68,7 @@ def _definition(kind: str, plural: str, scope: str, spec: Object) -> Object:
     status = {"type": "object", "properties": {"conditions": conditions}}
     schema = {"type": "object", "required": ["metadata", "spec"], "properties": {"spec": spec, "status": status}}
     ready = {"name": "Ready", "type": "string", "jsonPath": '.status.conditions[?(@.type=="Ready")].status'}
-    age = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
-    version = {
-        "name": VERSION,
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": schema},
-        "subresources": {"status": {}},
-        "additionalPrinterColumns": [ready, age],
-    }
-    names = {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{GROUP}"},
-        "spec": {"group": GROUP, "names": names, "scope": scope, "versions": [version]},
-    }
+    return definition_of(kind, plural, GROUP, VERSION, schema, [ready], scope=scope)
 
 
 def usage_definitions() -> tuple[Object, ...]:

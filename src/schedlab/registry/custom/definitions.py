@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import orjson
 
+from schedlab.api.kinds.customresourcedefinition import DEFINITIONS
 from schedlab.api.object import Object, StoredObject
 from schedlab.apimachinery.errors import StatusError, new_conflict
 from schedlab.apimachinery.field import aggregate
@@ -30,7 +31,6 @@ from schedlab.registry.request import DeleteOptions, Deletion, WriteOptions
 from schedlab.registry.resource import Resource
 from schedlab.registry.writes import Writer
 
-DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
 _OPTIONS: Final = WriteOptions(field_manager="kube-apiserver")
 _NAME_FIELDS: Final = (("Plural", "plural"), ("Singular", "singular"))

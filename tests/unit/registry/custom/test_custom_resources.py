@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from schedlab.api.kinds.customresourcedefinition import DEFINITIONS
 from schedlab.apimachinery.errors import BadRequest, Conflict, Forbidden, InternalError, Invalid, NotFound
 from schedlab.registry import DeleteOptions, Registry, WriteOptions
-from schedlab.registry.custom.definitions import DEFINITIONS
 from tests.support.registries import new_registry
 
 WIDGETS = "widgets.example.com"
