@@ -151,6 +151,7 @@ def test_a_group_has_one_scheduler() -> None:
     assert message(known, "p0").startswith(
         "all pods in a single pod group should have the same .spec.schedulerName set, got: "
     )
+    assert known.explain("p0").answer.startswith("The attempt failed with an error: all pods in a single pod group")
 
 
 def test_a_pod_that_comes_back_goes_with_what_is_left_of_its_group() -> None:
@@ -193,3 +194,31 @@ def test_without_the_gate_nothing_is_there() -> None:
 
     assert places(known) == {"p0": "a"}
     assert "schedulingGroup" not in known.get("pod/p0")["spec"]
+
+
+class Broken:
+    """A plugin that raises for one pod."""
+
+    name = "Broken"
+
+    def filter(self, _state: Any, pod: Any, _node: Any) -> None:
+        if pod.name == "p0":
+            raise ValueError("no")
+
+
+def test_an_error_of_one_pod_is_that_of_its_group() -> None:
+    """Each pod has an attempt that says so, those whose turn did not come, too."""
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "Broken"}]}}}],
+    }
+    nodes = [make_node(name).capacity(cpu="4", memory="8Gi").dict() for name in ("a", "b")]
+    known = Cluster(*nodes, config=config, plugins=[Broken], feature_gates=GATES)
+    known.apply(group("g", 3), *(member(f"p{i}", "g") for i in range(3)))
+    known.run(10)
+
+    assert not any(places(known).values())
+    assert condition(known, "g")[:2] == ("False", "SchedulerError")
+    for name in ("p0", "p1", "p2"):
+        assert known.explain(name).answer.startswith("The attempt failed with an error: "), name

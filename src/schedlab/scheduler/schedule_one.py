@@ -120,11 +120,15 @@ class Attempt:
         outcome = yield from self.decide()
         return self.assume(outcome) if isinstance(outcome, Assignment) else outcome
 
-    def decide(self) -> Cycle:
-        """Choose a node, or make room where there is none."""
+    def begin(self) -> None:
+        """Bring the table up to date, and begin the record when somebody observes."""
         self.scheduler.cache.refresh()
         if self.scheduler.observer is not None:
             self.record = self._new_record()
+
+    def decide(self) -> Cycle:
+        """Choose a node, or make room where there is none."""
+        self.begin()
         try:
             outcome = yield from self._algorithm()
         except StateCopyError as error:

@@ -101,7 +101,7 @@ class PodGroupAttempt:
         """Yield what becomes of each pod; an assignment is to be bound before the next pod is asked for."""
         for attempt, tried in zip_longest(self._attempts, self._tried):
             attempt.state.in_pod_group_cycle = False
-            yield attempt, _not_tried(verdict) if tried is None else self._decide(tried, verdict)
+            yield attempt, _not_tried(attempt, verdict) if tried is None else self._decide(tried, verdict)
 
     # --- Trying ---
 
@@ -170,9 +170,10 @@ class PodGroupAttempt:
         return Failure(Status(Code.UNSCHEDULABLE, reasons, "", _UNSCHEDULABLE), CLEAR_NOMINATION)
 
 
-def _not_tried(verdict: Verdict) -> Failure:
+def _not_tried(attempt: Attempt, verdict: Verdict) -> Failure:
     """Return the failure of a pod whose turn did not come: one before it met an error."""
     assert verdict.status is not None
+    attempt.begin()
     return Failure(verdict.status)
 
 

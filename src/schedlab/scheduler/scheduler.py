@@ -410,9 +410,9 @@ class Scheduler:
         framework = framework_of(self, members)
         if isinstance(framework, str):
             for queued in members:
-                own = self.profiles[queued.pod.pod.spec.scheduler_name]
-                failure = Failure(Status(Code.ERROR, (), "", framework))
-                handle_failure(self, own, queued, failure, self.clock.now_ns())
+                attempt = Attempt(self, self.profiles[queued.pod.pod.spec.scheduler_name], queued)
+                attempt.begin()
+                self._settle(attempt, Failure(Status(Code.ERROR, (), "", framework)))
             return
         left = []
         for queued in members:
