@@ -16,14 +16,14 @@ from schedlab.cli.run_files import Tables, write_table
 from schedlab.cli.sweep_options import ResultsOption, WorkersOption, progress_bar, worker_count
 from schedlab.cli.sweep_text import sweep_text
 from schedlab.kernel.errors import SchedlabError
-from schedlab.scenario.sweeps.crew import Crew
 from schedlab.scenario.sweeps.file import SweepPlan, read_sweep
 from schedlab.scenario.sweeps.inputs import Inputs
 from schedlab.scenario.sweeps.journal import Journal
-from schedlab.scenario.sweeps.local import LocalEngine
 from schedlab.scenario.sweeps.results import SweepResult, table
 from schedlab.scenario.sweeps.sweeping import run_sweep
 from schedlab.scenario.sweeps.task import run_task
+from schedlab.scenario.workers.crew import Crew
+from schedlab.scenario.workers.local import LocalEngine
 
 
 def sweep(

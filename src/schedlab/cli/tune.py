@@ -24,13 +24,13 @@ from schedlab.kernel.errors import SchedlabError
 from schedlab.scenario.metrics import hint_for, metric_of
 from schedlab.scenario.seeds import read_seeds
 from schedlab.scenario.sweeps.candidates import Candidate, Search, Tuning
-from schedlab.scenario.sweeps.crew import Crew
 from schedlab.scenario.sweeps.journal import Journal
-from schedlab.scenario.sweeps.local import LocalEngine
 from schedlab.scenario.sweeps.results import table
 from schedlab.scenario.sweeps.space import PERCENTAGES, STRATEGIES, Objective, Space, Strategy, default_weights
 from schedlab.scenario.sweeps.task import run_task
 from schedlab.scenario.sweeps.varying import configuration_of
+from schedlab.scenario.workers.crew import Crew
+from schedlab.scenario.workers.local import LocalEngine
 
 _TRIALS: Final = 50
 _FRONT: Final = "configuration-{}.yaml"

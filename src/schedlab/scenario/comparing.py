@@ -7,16 +7,12 @@ is the work of one process: what it returns does not depend on which process tha
 from __future__ import annotations
 
 import gc
-import multiprocessing
-import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, TypeAlias
 
-from schedlab.cluster.memory import calm_garbage_collector
 from schedlab.kernel.errors import SchedlabError
 from schedlab.scenario.experiment import Experiment
 from schedlab.scenario.file import read_source, with_configuration
@@ -27,6 +23,8 @@ from schedlab.scenario.plan import Plan
 from schedlab.scenario.results import quantiles
 from schedlab.scenario.source import Source
 from schedlab.scenario.statistics import paired_difference
+from schedlab.scenario.workers.crew import Crew
+from schedlab.scenario.workers.local import LocalEngine
 from schedlab.whatif.shadow import Shadow
 
 #: Moved pods of one seed and configuration that are described, and those that come with their decisions.
@@ -34,7 +32,7 @@ _MOVED_MAX: Final = 200
 _TABLES_MAX: Final = 20
 OWN: Final = "the scenario's own"
 #: What one seed came to: a run per configuration, and the moved pods of all but the first.
-SeedResult: TypeAlias = dict[str, Any]
+SeedResult: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,20 +185,11 @@ def _results(
         for seed in seeds:
             yield seed, run_seed(variants, seed, watch)
         return
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(jobs, len(seeds)), context, _begin_worker)
-    try:
-        futures: dict[Future[SeedResult], int] = {pool.submit(run_seed, variants, seed): seed for seed in seeds}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _begin_worker() -> None:
-    # Ctrl-C reaches the whole group of processes; the first one decides what becomes of it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    calm_garbage_collector()
+    with Crew(LocalEngine(partial(run_seed, variants)), min(jobs, len(seeds))) as crew:
+        for seed, state, result in crew.run(seeds):
+            if state == "failed":
+                raise SchedlabError(result["reason"], location=f"seed {seed}")
+            yield seed, result
 
 
 def run_seed(variants: tuple[Variant, ...], seed: int, watch: Watching = _unwatched) -> SeedResult:

@@ -18,9 +18,9 @@ from typing import Any, Final
 from schedlab import __version__
 from schedlab.cluster.memory import calm_garbage_collector
 from schedlab.kernel.errors import SchedlabError
-from schedlab.scenario.sweeps.crew import Result, WorkerLostError, attempt
 from schedlab.scenario.sweeps.inputs import Bundle, unpack
 from schedlab.scenario.sweeps.task import Task, run_task
+from schedlab.scenario.workers.crew import Result, WorkerLostError, attempt
 
 # Read when Ray is imported: a simulator reports to nobody.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")

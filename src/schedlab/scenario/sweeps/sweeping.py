@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from schedlab.scenario.sweeps.crew import Crew
 from schedlab.scenario.sweeps.file import SweepPlan
-from schedlab.scenario.sweeps.interrupts import not_now
 from schedlab.scenario.sweeps.journal import Journal
 from schedlab.scenario.sweeps.results import SweepResult
+from schedlab.scenario.workers.crew import Crew
+from schedlab.scenario.workers.interrupts import not_now
 
 
 def run_sweep(

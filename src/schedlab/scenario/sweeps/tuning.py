@@ -23,7 +23,6 @@ from schedlab.scenario.comparing import OWN
 from schedlab.scenario.file import document_of, plan_of
 from schedlab.scenario.source import Source
 from schedlab.scenario.sweeps.candidates import Candidate, Search, Tuning
-from schedlab.scenario.sweeps.crew import Crew
 from schedlab.scenario.sweeps.file import SweepPlan
 from schedlab.scenario.sweeps.inputs import Inputs
 from schedlab.scenario.sweeps.journal import Journal
@@ -32,6 +31,7 @@ from schedlab.scenario.sweeps.space import apply_values
 from schedlab.scenario.sweeps.sweeping import run_sweep
 from schedlab.scenario.sweeps.task import Row, Task, encode, task_of
 from schedlab.scenario.sweeps.varying import CONFIG, with_own_configuration
+from schedlab.scenario.workers.crew import Crew
 
 try:
     import optuna

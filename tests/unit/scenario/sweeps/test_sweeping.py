@@ -15,13 +15,13 @@ from schedlab.kernel.errors import SchedlabError
 from schedlab.scenario.experiment import Experiment
 from schedlab.scenario.file import plan_of, read_scenario, with_configuration
 from schedlab.scenario.source import Source
-from schedlab.scenario.sweeps.crew import Crew, Work
 from schedlab.scenario.sweeps.file import SweepPlan, read_sweep
 from schedlab.scenario.sweeps.journal import FILE, Journal
-from schedlab.scenario.sweeps.local import LocalEngine
 from schedlab.scenario.sweeps.results import SweepResult, means, read_runs, table
 from schedlab.scenario.sweeps.sweeping import run_sweep
 from schedlab.scenario.sweeps.task import Task, run_task
+from schedlab.scenario.workers.crew import Crew, Work
+from schedlab.scenario.workers.local import LocalEngine
 from tests.unit.scenario.sweeps.files import SWEEP, write_sweep
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from schedlab.kernel.errors import SchedlabError
-from schedlab.scenario.sweeps.crew import Crew
-from schedlab.scenario.sweeps.local import LocalEngine
 from schedlab.scenario.sweeps.task import Task
+from schedlab.scenario.workers.crew import Crew
+from schedlab.scenario.workers.local import LocalEngine
 
 
 def work(task: Task) -> Mapping[str, Any]:

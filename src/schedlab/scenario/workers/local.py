@@ -9,12 +9,11 @@ import threading
 from collections.abc import Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from typing import Final
+from typing import Any, Final
 
 from schedlab.cluster.memory import calm_garbage_collector
-from schedlab.scenario.sweeps.crew import Result, Work, WorkerLostError, attempt
-from schedlab.scenario.sweeps.interrupts import deaf_children
-from schedlab.scenario.sweeps.task import Task
+from schedlab.scenario.workers.crew import Result, Work, WorkerLostError, attempt
+from schedlab.scenario.workers.interrupts import deaf_children
 
 _CONTEXT: Final = multiprocessing.get_context("spawn")
 
@@ -46,7 +45,7 @@ class LocalWorker:
             self._process.start()
         far_end.close()
 
-    def send(self, task: Task) -> None:
+    def send(self, task: Any) -> None:
         """See Worker. A process that is dead tells so when it is asked."""
         try:
             self.connection.send(task)

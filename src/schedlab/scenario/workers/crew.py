@@ -18,16 +18,14 @@ from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, Self, TypeAlias, TypeVar
 
 from schedlab.kernel.errors import SchedlabError
-from schedlab.scenario.sweeps.task import Task
 
 State = Literal["finished", "failed"]
 #: How a run ended, and what it left; `reason` of a failed one.
 Result: TypeAlias = tuple[State, Mapping[str, Any]]
-#: A run that is over.
-Over: TypeAlias = tuple[Task, State, Mapping[str, Any]]
-#: Makes a run, in a worker.
-Work: TypeAlias = Callable[[Task], Mapping[str, Any]]
+#: Makes a run of a task, in a worker.
+Work: TypeAlias = Callable[[Any], Mapping[str, Any]]
 W = TypeVar("W", bound="Worker")
+T = TypeVar("T")
 
 
 class WorkerLostError(Exception):
@@ -37,8 +35,8 @@ class WorkerLostError(Exception):
 class Worker(Protocol):
     """Something that makes one run at a time. It answers once when it has begun to work, and once per task."""
 
-    def send(self, task: Task) -> None:
-        """Let it make a run."""
+    def send(self, task: Any) -> None:
+        """Let it make a run; what a task is, is known to its work."""
 
     def receive(self) -> Result | None:
         """Return its answer, None for that it works; raises WorkerLostError."""
@@ -59,11 +57,11 @@ class Engine(Protocol[W]):
 class _Duty:
     """What a worker does: nothing yet that it was sent, or a task since then."""
 
-    task: Task | None
+    task: Any | None
     since_s: float
 
 
-def attempt(work: Work, task: Task) -> Result:
+def attempt(work: Work, task: Any) -> Result:
     """Make a run; whatever it raises is its reason to have failed."""
     try:
         return "finished", work(task)
@@ -91,13 +89,13 @@ class Crew(Generic[W]):
         for worker in (*self._duties, *self._idle):
             worker.stop()
 
-    def run(self, tasks: Iterable[Task]) -> Iterator[Over]:
+    def run(self, tasks: Iterable[T]) -> Iterator[tuple[T, State, Mapping[str, Any]]]:
         """Yield every task with what became of it, as they are finished; raises SchedlabError when no worker can begin."""
         waiting = deque(tasks)
-        while waiting or any(duty.task for duty in self._duties.values()):
+        while waiting or any(duty.task is not None for duty in self._duties.values()):
             yield from self._step(waiting)
 
-    def _step(self, waiting: deque[Task]) -> Iterator[Over]:
+    def _step(self, waiting: deque[T]) -> Iterator[tuple[T, State, Mapping[str, Any]]]:
         """Wait until something happens, and yield the runs that are over."""
         while self._idle and waiting:
             self._give(self._idle.pop(), waiting.popleft())
@@ -121,7 +119,7 @@ class Crew(Generic[W]):
                 yield duty.task, *result
         yield from self._overdue()
 
-    def _give(self, worker: W, task: Task) -> None:
+    def _give(self, worker: W, task: Any) -> None:
         worker.send(task)
         self._duties[worker] = _Duty(task, time.monotonic())
 
@@ -132,7 +130,7 @@ class Crew(Generic[W]):
             return None
         return max(0.0, min(since) + self._timeout_s - time.monotonic())
 
-    def _overdue(self) -> Iterator[Over]:
+    def _overdue(self) -> Iterator[tuple[Any, State, Mapping[str, Any]]]:
         if self._timeout_s is None:
             return
         now_s = time.monotonic()
