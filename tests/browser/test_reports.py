@@ -14,23 +14,9 @@ import yaml
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import keep, violations
+from tests.support.configurations import PACKING
 
 HOSTILE = '<img src=x onerror="window.ran=1"><script>window.ran=2</script>'
-PACKING = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
-    "profiles": [
-        {
-            "pluginConfig": [
-                {
-                    "name": "NodeResourcesFit",
-                    "args": {"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}},
-                }
-            ],
-            "plugins": {"score": {"disabled": [{"name": "NodeResourcesBalancedAllocation"}]}},
-        }
-    ],
-}
 LOOKS: dict[str, dict[str, Any]] = {
     "light": {},
     "dark": {"color_scheme": "dark"},

@@ -25,7 +25,7 @@ import httpx
 import pytest
 
 from tests.support.etcd import Etcd
-from tools.refresh_readme import ROOT
+from tests.support.processes import started
 
 WRITERS = 8
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -56,13 +56,8 @@ class Server:
         command = [sys.executable, "-m", "schedlab", "up", "--port", "0", "--apiserver-port", "0", "--nodes", "2"]
         command += self._kept
         environment = {**os.environ, "SCHEDLAB_HOME": str(self.folder)}
-        with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
-            try:
-                assert process.stdout is not None
-                assert process.stdout.readline(), "the simulator did not start"
-                yield process
-            finally:
-                process.kill()
+        with started(command, environment) as process:
+            yield process
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[httpx.AsyncClient]:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from schedlab.cluster.home import Home
+from tests.support.processes import started
 from tools.refresh_readme import ROOT
 
 PROGRAMS = Path(sys.executable).parent
@@ -42,15 +43,10 @@ class Lab:
         """Start it, and stop it by `schedlab down`; `limit` is a shell command that comes before."""
         up = f"{PROGRAMS}/schedlab up --port 0 --apiserver-port 0 --nodes 3 {self._kept}"
         command = ["bash", "-c", f"{limit or ':'}; exec {up}"]
-        with subprocess.Popen(command, cwd=ROOT, env=self.environment, stdout=subprocess.PIPE, text=True) as process:
-            try:
-                assert process.stdout is not None
-                assert process.stdout.readline(), "the simulator did not start"
-                yield
-                assert self.run(PROGRAMS / "schedlab", "down").stdout == "cluster default has stopped\n"
-                assert process.wait(20) == 0
-            finally:
-                process.kill()
+        with started(command, self.environment) as process:
+            yield
+            assert self.run(PROGRAMS / "schedlab", "down").stdout == "cluster default has stopped\n"
+            assert process.wait(20) == 0
 
     def run(self, *command: str | Path, text: str | None = None, code: int = 0) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(

@@ -14,8 +14,8 @@ from typing import Any
 
 import httpx
 
-from tests.support.processes import Control, pod, until
-from tools.refresh_readme import ROOT, simulator
+from tests.support.processes import Control, pod, started, until
+from tools.refresh_readme import simulator
 
 PROGRAMS = Path(sys.executable).parent
 PODS = "/api/v1/namespaces/default/pods"
@@ -102,13 +102,8 @@ def test_a_killed_recorder_has_every_event_it_was_told(tmp_path: Path) -> None:
 def kept(environment: dict[str, str], folder: Path) -> Iterator[subprocess.Popen[str]]:
     """A simulator on a data folder, which is killed in the end."""
     command = ["schedlab", "up", "--port", "0", "--apiserver-port", "0", "--data-dir", str(folder / "data")]
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline(), "the simulator did not start"
-            yield process
-        finally:
-            process.kill()
+    with started(command, environment) as process:
+        yield process
 
 
 def pods_of(environment: dict[str, str]) -> dict[str, str]:

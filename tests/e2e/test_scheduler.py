@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.processes import SCHEDULER, WAIT_S, Control, Copy, pod, until
-from tools.refresh_readme import ROOT, simulator
+from tests.support.processes import SCHEDULER, WAIT_S, Control, Copy, pod, started, until
+from tools.refresh_readme import simulator
 
 # Processes start, and a busy machine takes its time.
 pytestmark = pytest.mark.timeout(300)
@@ -208,13 +208,8 @@ def _server(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "schedlab", "up", "--no-scheduler", "--nodes", "3", "--port", "0"]
     command += ["--apiserver-port", str(port), "--data-dir", str(folder / "data")]
     environment = {**os.environ, "SCHEDLAB_HOME": str(folder)}
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline(), "the simulator did not start"
-            yield process
-        finally:
-            process.kill()
+    with started(command, environment) as process:
+        yield process
 
 
 def _free_port() -> int:

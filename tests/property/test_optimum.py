@@ -12,24 +12,11 @@ from hypothesis import strategies as st
 
 from schedlab import Cluster
 from schedlab.testing import make_node, make_pod
+from tests.support.configurations import PACKING
 
 pytest.importorskip("ortools")
 
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
-PACKING: dict[str, object] = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
-    "profiles": [
-        {
-            "pluginConfig": [
-                {
-                    "name": "NodeResourcesFit",
-                    "args": {"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}},
-                }
-            ]
-        }
-    ],
-}
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,6 +18,18 @@ from tools.refresh_readme import ROOT
 #: How long anything may take on a machine that has much else to do.
 WAIT_S = 60
 SCHEDULER = (sys.executable, "-m", "schedlab", "scheduler")
+
+
+@contextmanager
+def started(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
+    """Start a simulator, wait until it answers, and kill it in the end if it is still there."""
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline(), "the simulator did not start"
+            yield process
+        finally:
+            process.kill()
 
 
 class Control:

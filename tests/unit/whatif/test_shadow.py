@@ -9,22 +9,7 @@ import pytest
 from schedlab.scheduler.config import ConfigError
 from schedlab.whatif.shadow import Shadow
 from tests.support.clusters import Lab
-
-MOST: dict[str, Any] = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
-    "profiles": [
-        {
-            "pluginConfig": [
-                {
-                    "name": "NodeResourcesFit",
-                    "args": {"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}},
-                }
-            ],
-            "plugins": {"score": {"disabled": [{"name": "NodeResourcesBalancedAllocation"}]}},
-        }
-    ],
-}
+from tests.support.configurations import PACKING
 
 
 def _shadowed(config: dict[str, Any], nodes: int = 2) -> tuple[Lab, Shadow]:
@@ -37,7 +22,7 @@ def _shadowed(config: dict[str, Any], nodes: int = 2) -> tuple[Lab, Shadow]:
 
 def test_the_same_configuration_agrees_on_every_pod() -> None:
     """But for ties, which chance decides."""
-    lab, shadow = _shadowed({"apiVersion": MOST["apiVersion"], "kind": MOST["kind"]}, nodes=1)
+    lab, shadow = _shadowed({"apiVersion": PACKING["apiVersion"], "kind": PACKING["kind"]}, nodes=1)
     for number in range(10):
         lab.create_pod(f"p-{number}")
     lab.run()
@@ -47,7 +32,7 @@ def test_the_same_configuration_agrees_on_every_pod() -> None:
 
 
 def test_another_strategy_names_the_pod_and_the_plugin_that_flipped_it() -> None:
-    lab, shadow = _shadowed(MOST)
+    lab, shadow = _shadowed(PACKING)
     lab.create_pod("first", nodeName="node-0")
     lab.run()
     lab.create_pod("second")
@@ -62,7 +47,7 @@ def test_another_strategy_names_the_pod_and_the_plugin_that_flipped_it() -> None
 
 def test_each_pod_is_judged_on_the_state_that_the_scheduler_found() -> None:
     """What the shadow would have done with earlier pods does not count."""
-    lab, shadow = _shadowed(MOST)
+    lab, shadow = _shadowed(PACKING)
     lab.create_pod("first", nodeName="node-0")
     lab.run()
     for number in range(4):
@@ -75,7 +60,7 @@ def test_each_pod_is_judged_on_the_state_that_the_scheduler_found() -> None:
 
 
 def test_pods_of_schedulers_that_it_does_not_have_are_counted() -> None:
-    config = {"apiVersion": MOST["apiVersion"], "kind": MOST["kind"], "profiles": [{"schedulerName": "mine"}]}
+    config = {"apiVersion": PACKING["apiVersion"], "kind": PACKING["kind"], "profiles": [{"schedulerName": "mine"}]}
     lab, shadow = _shadowed(config)
     lab.create_pod("a")
     lab.run()
@@ -84,7 +69,7 @@ def test_pods_of_schedulers_that_it_does_not_have_are_counted() -> None:
 
 
 def test_nothing_is_bound_by_a_shadow() -> None:
-    config = {"apiVersion": MOST["apiVersion"], "kind": MOST["kind"], "profiles": [{"schedulerName": "mine"}]}
+    config = {"apiVersion": PACKING["apiVersion"], "kind": PACKING["kind"], "profiles": [{"schedulerName": "mine"}]}
     lab, _ = _shadowed(config)
     lab.create_pod("a", schedulerName="mine")
     lab.run(30)
@@ -96,7 +81,7 @@ def test_decisions_are_the_same_with_and_without_a_shadow() -> None:
     def placed(*, shadowed: bool) -> dict[str, str]:
         lab = Lab(nodes=5)
         if shadowed:
-            lab.cluster.observers.add(Shadow("other", lab.cluster, MOST))
+            lab.cluster.observers.add(Shadow("other", lab.cluster, PACKING))
         for number in range(30):
             lab.create_pod(f"p-{number}")
         lab.run()
@@ -109,6 +94,6 @@ def test_a_wrong_configuration_is_refused_with_its_place() -> None:
     lab = Lab()
 
     with pytest.raises(ConfigError) as caught:
-        Shadow("other", lab.cluster, {**MOST, "parallelism": -1}, "other.yaml")
+        Shadow("other", lab.cluster, {**PACKING, "parallelism": -1}, "other.yaml")
 
     assert caught.value.location == "other.yaml"

@@ -5,9 +5,8 @@ import type { ComparedMetric, ComparisonResult, Difference, Moved } from "../api
 import { WideTable } from "../parts/wide-table";
 import { Choice } from "../shell/choice";
 import { texts } from "../texts";
-import { Chart } from "./chart";
 import { changeWords, valueWords } from "./numbers";
-import { cumulated, OverTime } from "./result";
+import { cumulated, OverTime, Waits } from "./result";
 
 export function ComparisonOf({ found }: { found: ComparisonResult }) {
   const t = texts.value.scenarios;
@@ -32,13 +31,7 @@ export function ComparisonOf({ found }: { found: ComparisonResult }) {
       <OverTime names={letters} series={found.series} />
       <h2>{t.distributions}</h2>
       <div class="charts">
-        <Chart
-          title={t.waits}
-          about={t.waitsAbout}
-          unit="share"
-          over="s"
-          lines={letters.map((name, place) => ({ name, points: cumulated(found.waits[place] ?? []) }))}
-        />
+        <Waits lines={letters.map((name, place) => ({ name, points: cumulated(found.waits[place] ?? []) }))} />
       </div>
       {found.moved.map((one, place) => (
         <MovedPods key={place} moved={one} letter={letterOf(place + 1)} />

@@ -47,13 +47,7 @@ export function RunOf({ found, withName, isCancelled }: RunOfProps) {
       <OverTime names={[found.scheduler_config]} series={[found.series]} />
       <h2>{t.distributions}</h2>
       <div class="charts">
-        <Chart
-          title={t.waits}
-          about={t.waitsAbout}
-          unit="share"
-          over="s"
-          lines={[{ name: t.waits, points: cumulated(found.waits) }]}
-        />
+        <Waits lines={[{ name: t.waits, points: cumulated(found.waits) }]} />
         <Chart
           title={t.attempts}
           about={t.attemptsAbout}
@@ -81,6 +75,12 @@ export function RunOf({ found, withName, isCancelled }: RunOfProps) {
       <p class="muted digest">{found.digest}</p>
     </>
   );
+}
+
+/** How long pods waited: the share that waited so long at most, a line for each run. */
+export function Waits({ lines }: { lines: Line[] }) {
+  const t = texts.value.scenarios;
+  return <Chart title={t.waits} about={t.waitsAbout} unit="share" over="s" lines={lines} />;
 }
 
 const FIGURES = [
