@@ -36,7 +36,8 @@ class PodNominator:
 
     def add(self, pod: PodInfo, nominating: NominatingInfo | None) -> None:
         """Note the pod's nomination, the one of its status when nothing newer is said; replaces an earlier one."""
-        self.delete(pod)
+        if pod.uid in self._node_of:
+            self.delete(pod)
         if nominating is not None and nominating.override:
             node_name = nominating.nominated_node_name
         else:

@@ -67,8 +67,6 @@ class _Cause:
 
     def hints(self) -> tuple[tuple[str, str, str, str], ...]:
         """Return the answers as an observer gets them."""
-        if not self.answers:
-            return ()
         label = event_label(self.event) if self.event is not None else ""
         return tuple((label, answer.plugin, answer.hint, answer.error) for answer in self.answers)
 
@@ -76,6 +74,9 @@ class _Cause:
 _ADDED: Final = _Cause.of(cluster_events.UNSCHEDULED_POD_ADD)
 _UPDATED: Final = _Cause.of(cluster_events.UNSCHEDULED_POD_UPDATE)
 _ACTIVATED: Final = _Cause(cluster_events.FORCE_ACTIVATE)
+_POPPED: Final = _Cause("Pop")
+_POPPED_EARLY: Final = _Cause(cluster_events.POP_FROM_BACKOFF)
+_DELETED: Final = _Cause("Delete")
 # Where pods come to, in the words of upstream's metric.
 _QUEUE_LABELS: Final[Mapping[Place, str]] = {
     "active": "active",
@@ -109,6 +110,8 @@ class SchedulingQueue:
         self.on_verdict: Callable[[RequeueVerdict], None] | None = None
         self._started_ns: int | None = None
         self._flusher: Flusher | None = None
+        # Whether pods may wait for an event or the end of their backoff, or a flush may be planned.
+        self._any_waits = True
 
     # --- Pods come, change and go ---
 
@@ -155,10 +158,11 @@ class SchedulingQueue:
     def delete(self, pod: PodInfo) -> None:
         """Forget a pod; one in flight stays so until it is done."""
         self.nominator.delete(pod)
-        for place in (self._active, self._backing_off, self._unschedulable):
+        places = (self._active, self._backing_off, self._unschedulable) if self._any_waits else (self._active,)
+        for place in places:
             queued = place.delete(pod.key)
             if queued is not None:
-                self._tell(queued, "gone", "Delete")
+                self._tell(queued, "gone", _DELETED)
                 break
         self._settle()
 
@@ -171,28 +175,28 @@ class SchedulingQueue:
     def pop(self) -> QueuedPodInfo | None:
         """Take out the pod to be tried next, or return None; it is in flight until `done` or `add_unschedulable`."""
         while True:
-            queued, reason = self._active.pop(), "Pop"
+            queued, cause = self._active.pop(), _POPPED
             if queued is None and self._pops_backoff:
-                queued, reason = self._backing_off.pop_rejected(), cluster_events.POP_FROM_BACKOFF
+                queued, cause = self._backing_off.pop_rejected(), _POPPED_EARLY
             if queued is None:
                 return None
-            if self._take_off(queued, reason):
+            if self._take_off(queued, cause):
                 return queued
 
     def pop_specific(self, pod: PodInfo) -> QueuedPodInfo | None:
         """Take out a given pod as if it were next; None when it is not here or gated."""
         self._activate(pod)
         queued = self._active.delete(pod.key)
-        return queued if queued is not None and self._take_off(queued, "Pop") else None
+        return queued if queued is not None and self._take_off(queued, _POPPED) else None
 
-    def _take_off(self, queued: QueuedPodInfo, reason: str) -> bool:
+    def _take_off(self, queued: QueuedPodInfo, cause: _Cause) -> bool:
         queued.attempts += 1
         if queued.pod.uid in self._in_flight:
             # It came a second time while its first attempt goes on, whose outcome decides.
-            self._tell(queued, "gone", reason)
+            self._tell(queued, "gone", cause)
             return False
         self._in_flight.add_pod(queued.pod)
-        self._tell(queued, "inFlight", reason)
+        self._tell(queued, "inFlight", cause)
         self._settle()
         return True
 
@@ -257,7 +261,7 @@ class SchedulingQueue:
 
     def move_all(self, event: ClusterEvent, old: object, new: object, pre_check: PreCheck | None = None) -> None:
         """Let every waiting pod go on that an event may help; `old` and `new` are typed views, None when absent."""
-        if not self._is_of_interest(event):
+        if not (self._any_waits or self._in_flight) or not self._is_of_interest(event):
             return
         concerned = [group for group in self._unschedulable.groups() if self._concerns(group, event)]
         members = self._unschedulable.members(concerned) if concerned else []
@@ -321,7 +325,7 @@ class SchedulingQueue:
         """Put a pod where the strategy sends it; False when it ends up unschedulable."""
         if strategy is Strategy.SKIP:
             if self._unschedulable.get(queued.key) is not queued:
-                self._unschedulable.put(queued)
+                self.keep(queued)
                 self._tell(queued, "gated" if queued.gated else "unschedulable", cause)
             return False
         if strategy is Strategy.AFTER_BACKOFF and self._backoff.is_backing_off(queued, self._clock.now_ns()):
@@ -334,12 +338,13 @@ class SchedulingQueue:
             self._run_pre_enqueue(queued, cause)
         if queued.gated:
             if queued.key not in self._active and queued.key not in self._backing_off:
-                self._unschedulable.put(queued)
+                self.keep(queued)
             return False
         if queued.initial_attempt_ns is None:
             queued.initial_attempt_ns = self._clock.now_ns()
-        self._unschedulable.delete(queued.key)
-        self._backing_off.delete(queued.key)
+        if self._any_waits:
+            self._unschedulable.delete(queued.key)
+            self._backing_off.delete(queued.key)
         self._active.put(queued)
         self._tell(queued, "active", cause)
         if cause.event in (_ADDED.event, _UPDATED.event):
@@ -351,20 +356,24 @@ class SchedulingQueue:
         if self._pops_backoff:
             self._run_pre_enqueue(queued, cause)
             if queued.gated:
-                self._unschedulable.put(queued)
+                self.keep(queued)
                 return False
         self._unschedulable.delete(queued.key)
         self._backing_off.put(queued)
+        self._any_waits = True
         self._tell(queued, "backoff" if queued.rejectors else "errorBackoff", cause)
         return True
 
     def _run_pre_enqueue(self, queued: QueuedPodInfo, cause: _Cause) -> None:
+        metrics = self._env.metrics
+        if metrics is None:
+            self._ask_pre_enqueue(queued, cause)
+            return
         started_ns = self._clock.now_ns()
         self._ask_pre_enqueue(queued, cause)
-        if self._env.metrics is not None:
-            # Upstream counts a gated pod as a success here, too.
-            profile = queued.pod.pod.spec.scheduler_name
-            self._env.metrics.point("PreEnqueue", "Success", profile, self._clock.now_ns() - started_ns)
+        # Upstream counts a gated pod as a success here, too.
+        profile = queued.pod.pod.spec.scheduler_name
+        metrics.point("PreEnqueue", "Success", profile, self._clock.now_ns() - started_ns)
 
     def _ask_pre_enqueue(self, queued: QueuedPodInfo, cause: _Cause) -> None:
         """Ask the pre_enqueue plugins, the gating one first, until one turns the pod down."""
@@ -372,7 +381,10 @@ class SchedulingQueue:
         gating = queued.gating_plugin
         for plugin in sorted(plugins, key=lambda plugin: plugin.name != gating) if gating else plugins:
             try:
-                status = as_status(plugin.pre_enqueue(queued.pod))
+                status = plugin.pre_enqueue(queued.pod)
+                if status is None:
+                    continue
+                status = as_status(status)
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything; the pod is gated and told
                 status = failure_of(error)
                 self._env.plugin_failed(queued.pod, plugin.name, status)
@@ -387,19 +399,14 @@ class SchedulingQueue:
     def _profile(self, queued: QueuedPodInfo) -> QueueProfile:
         return self._env.profiles[queued.pod.pod.spec.scheduler_name]
 
-    def _tell(
-        self, queued: QueuedPodInfo, place: Place, cause: _Cause | str, gate: tuple[str, str] | None = None
-    ) -> None:
-        if isinstance(cause, str):
-            cause = _Cause(cause)
+    def _tell(self, queued: QueuedPodInfo, place: Place, cause: _Cause, gate: tuple[str, str] | None = None) -> None:
         if self._env.metrics is not None:
             self._count_move(self._env.metrics, queued, place, cause.reason)
         if self._env.observer is None:
             return
+        hints = cause.hints() if cause.answers else ()
         now_ns = self._clock.now_ns()
-        self._env.observer.queue_move(
-            QueueMove(queued.pod, now_ns, place, cause.reason, cause.event, cause.hints(), gate)
-        )
+        self._env.observer.queue_move(QueueMove(queued.pod, now_ns, place, cause.reason, cause.event, hints, gate))
 
     def _count_move(self, metrics: Recorder, queued: QueuedPodInfo, place: Place, reason: str) -> None:
         queue = _QUEUE_LABELS.get(place, "")
@@ -448,19 +455,25 @@ class SchedulingQueue:
 
     def _settle(self) -> None:
         """Set timers for what there is to flush now."""
-        if self._flusher is None or (self._flusher.is_idle and not self._unschedulable and not self._backing_off):
+        if self._any_waits and self._flusher is not None:
+            self._set_timers(self._flusher)
+
+    def _set_timers(self, flusher: Flusher) -> None:
+        if flusher.is_idle and not self._unschedulable and not self._backing_off:
+            self._any_waits = False
             return
-        self._flusher.backoff.want(self._backing_off.next_expiration_ns() if self._backing_off else None)
+        flusher.backoff.want(self._backing_off.next_expiration_ns() if self._backing_off else None)
         oldest_ns = self._unschedulable.oldest_ns
         if oldest_ns is None:
-            self._flusher.leftover.stop()
+            flusher.leftover.stop()
         # Gated pods are not flushed; all that can be seen of their turn is that pods in flight hear of it.
         elif len(self._unschedulable) > self._unschedulable.gated_count or self._in_flight:
-            self._flusher.leftover.want(oldest_ns + self._env.settings.max_in_unschedulable_ns)
+            flusher.leftover.want(oldest_ns + self._env.settings.max_in_unschedulable_ns)
 
     def keep(self, queued: QueuedPodInfo) -> None:
         """Take in a pod as one that waits for an event, whatever gates say: what made it wait is known elsewhere."""
         self._unschedulable.put(queued)
+        self._any_waits = True
 
     # --- Looking inside ---
 
@@ -535,6 +548,7 @@ class SchedulingQueue:
         """Assert that every pod is in exactly one place, and that each place is sound."""
         for place in (self._active, self._backing_off, self._unschedulable, self._in_flight, self.nominator):
             place.validate()
+        assert self._any_waits or not (self._backing_off or self._unschedulable), "pods wait unseen"
         queued = [*self._active, *self._backing_off, *self._unschedulable]
         keys = sorted(each.key for each in queued)
         assert len(set(keys)) == len(keys), f"a pod is in two places: {keys}"
