@@ -56,6 +56,19 @@ def test_why_this_node(page: Page) -> None:
     keep(page, "pod-scheduled")
 
 
+def test_who_made_this_pod(page: Page, simulator: Simulator) -> None:
+    """The whole name of the client, however long that is."""
+    agent = page.evaluate("navigator.userAgent")
+    page.goto(f"{simulator.url}/#/create")
+    page.get_by_text("generateName").wait_for()
+    page.get_by_role("button", name="Create").click()
+    name = page.locator("a.made").inner_text().removeprefix("Pod ")
+    opened(page, f"pod/default/{name}")
+
+    expect(page.locator(".trace")).to_contain_text(f"create by {agent} (")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
 def test_a_page_to_keep(page: Page) -> None:
     """An explanation is saved as one page that needs nothing else."""
     opened(page, "pod/shop/web-0")
@@ -87,6 +100,7 @@ def test_what_would_help_is_tried_and_made(page: Page, simulator: Simulator) -> 
     page.get_by_role("button", name="Search the smallest changes").click()
     first = page.locator(".suggestions > li").first
     expect(first).to_contain_text("disk=ssd")
+    expect(page.get_by_text("Cost has no unit")).to_be_visible()
     first.get_by_role("button", name="Try on a copy").click()
     expect(first.get_by_role("status")).to_contain_text("default/picky: waits → ")
     assert "nodeName" not in simulator.api("GET", "/k8s/api/v1/namespaces/default/pods/picky").json()["spec"]

@@ -37,6 +37,17 @@ def test_keys_go_from_node_to_node(page: Page) -> None:
     expect(page.get_by_role("heading", name="a-general-1")).to_be_visible()
 
 
+def test_nodes_without_a_label_have_a_heading(page: Page, simulator: Simulator) -> None:
+    """Those that lack what the others are grouped by come last, and say what they lack."""
+    page.get_by_text("9 nodes").wait_for()
+    simulator.api("POST", "/k8s/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "nowhere"}})
+    page.get_by_label("Show").select_option("table")
+    expect(page.get_by_role("row", name="nowhere")).to_contain_text("no zone")
+    page.get_by_label("Groups").select_option("taints")
+    expect(page.get_by_role("row", name="a-general-1")).to_contain_text("no taints")
+    simulator.api("DELETE", "/k8s/api/v1/nodes/nowhere")
+
+
 def test_waiting_pods_lead_to_their_reasons(page: Page) -> None:
     page.get_by_role("link", name="shop/recommender-0").click()
 

@@ -94,6 +94,23 @@ def test_nothing_to_make_is_told(page: Page, simulator: Simulator) -> None:
     expect(page.get_by_text("There is nothing to create")).to_be_visible()
 
 
+def test_objects_of_one_text_are_checked_in_the_light_of_each_other(page: Page, simulator: Simulator) -> None:
+    """A namespace may be made by what stands above; what stands below it is too late."""
+    page.goto(f"{simulator.url}/#/create")
+    page.get_by_text("generateName").wait_for()
+    space = "apiVersion: v1\nkind: Namespace\nmetadata: {name: later}\n"
+    thing = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: later}\n"
+    _write(page, f"{thing}---\n{space}")
+    page.locator(".cm-lint-marker-error").hover()
+    expect(page.locator(".cm-tooltip-lint")).to_contain_text('namespaces "later" not found')
+    with page.expect_response("**/object-checks") as answer:
+        _write(page, f"{space}---\n{thing}")
+
+    assert answer.value.json() == {"refusals": [None, None]}
+    expect(page.locator(".cm-lint-marker")).to_have_count(0)
+    assert simulator.api("GET", "/k8s/api/v1/namespaces?fieldSelector=metadata.name=later").json()["items"] == []
+
+
 def test_many_refusals_are_folded(page: Page, simulator: Simulator) -> None:
     """The shop is there already: the first refusal is shown in full, the others are counted."""
     page.goto(f"{simulator.url}/#/create?template=shop")

@@ -66,6 +66,22 @@ def test_what_happens_in_my_scenario(page: Page, simulator: Simulator) -> None:
     assert names_of_pods(simulator) == before
 
 
+@pytest.mark.parametrize(("waiting", "is_well"), [(1, True), (0, False)])
+def test_did_it_go_as_it_should(page: Page, waiting: int, is_well: bool) -> None:  # noqa: FBT001 - a case of the table
+    """What the scenario asserts says whether all is well; that a pod waits in the end may be meant."""
+    pod = "{metadata: {name: big}, spec: {containers: [{name: a, image: a, resources: {requests: {cpu: 1k}}}]}}"
+    objects = f"cluster: {{nodes: [{{count: 3}}], objects: [{{apiVersion: v1, kind: Pod, {pod[1:-1]}}}]}}\n"
+    head, _, _ = SCENARIO.partition("cluster:")
+    opened(page, "scenarios")
+    write(page, f"{head}{objects}assertions:\n- {{metric: pods_pending, equals: {waiting}}}\n")
+    page.get_by_role("button", name="Run", exact=True).click()
+
+    answer = page.locator(".answer")
+    expect(answer).to_contain_text("All assertions hold." if is_well else "1 of 1 assertion does not hold.")
+    expect(page.get_by_text("1 pod waits at the end")).to_be_visible()
+    assert ("waits" in (answer.get_attribute("class") or "")) is not is_well
+
+
 def names_of_pods(simulator: Simulator) -> set[str]:
     pods = simulator.api("GET", "/k8s/api/v1/pods").json()["items"]
     return {pod["metadata"]["name"] for pod in pods}

@@ -142,7 +142,7 @@ def smaller(case: Case, edit: Edit) -> Iterator[Sequence[Edit]]:
         case "evict":
             everybody = [pod for info in case.table.infos for pod in info.pods]
             for size in range(1, len(edit.evicted)):
-                yield from ([evictions.evict(some)] for some in combinations(everybody, size) if _is_kept(case, some))
+                yield from ([evictions.removal(some)] for some in combinations(everybody, size) if _is_kept(case, some))
         case "whenUnsatisfiable":
             # Another maxSkew asks for less than giving the constraint up.
             yield from ([replace(edit, pod=partial(spreading._set_skew, 0, skew))] for skew in (2, 3, 10, 1000))

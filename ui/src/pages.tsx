@@ -15,6 +15,8 @@ export interface PageProps {
 export interface Page {
   /** Its name in the navigation, which shows it when it has one. */
   title?: (texts: Texts) => string;
+  /** The page of the navigation that leads to it, where it is not there itself. */
+  under?: string;
   /** Whether it can show a moment of the past. */
   hasPast?: boolean;
   /** How many parameters it cannot do without. */
@@ -27,10 +29,10 @@ export const HOME = "map";
 export const PAGES: Record<string, Page> = {
   map: { title: (texts) => texts.pages.map, hasPast: true, load: () => import("./pages/map") },
   pending: { title: (texts) => texts.pages.pending, hasPast: true, load: () => import("./pages/pending") },
-  pod: { hasPast: true, needs: 2, load: () => import("./pages/pod") },
+  pod: { under: "objects", hasPast: true, needs: 2, load: () => import("./pages/pod") },
   objects: { title: (texts) => texts.pages.objects, hasPast: true, load: () => import("./pages/objects") },
-  list: { hasPast: true, load: () => import("./pages/list") },
-  object: { hasPast: true, needs: 3, load: () => import("./pages/object") },
+  list: { under: "objects", hasPast: true, load: () => import("./pages/list") },
+  object: { under: "objects", hasPast: true, needs: 3, load: () => import("./pages/object") },
   "what-if": { title: (texts) => texts.pages.whatIf, hasPast: true, load: () => import("./pages/what-if") },
   create: { title: (texts) => texts.pages.create, load: () => import("./pages/create") },
   scenarios: { title: (texts) => texts.pages.scenarios, load: () => import("./pages/scenarios") },

@@ -61,7 +61,7 @@ for (const count of [3, 100, 5000]) {
   test(`${count} nodes fit, none upon another`, () => {
     const nodes = new Map<string, MapNode>();
     for (let i = 0; i < count; i++) nodes.set(`node-${i}`, node({ labels: { zone: `z${i % 3}` } }));
-    const found = layout(groups(nodes, "label:zone"), 1200, 600);
+    const found = layout(groups(nodes, { by: "label:zone", without: "no zone" }), 1200, 600);
     const places = found.boxes.flatMap((box) => box.tiles);
     assert.equal(places.length, count);
     assert.equal(new Set(places.map(({ x, y }) => `${x} ${y}`)).size, count);
@@ -73,8 +73,15 @@ for (const count of [3, 100, 5000]) {
 
 test("groups and nodes are in the order of their numbers", () => {
   const nodes = new Map([10, 9, 1].map((i) => [`n${i}`, node({ taints: [`t${i}`] })] as const));
-  assert.deepEqual([...groups(nodes, "taints").keys()], ["t1", "t9", "t10"]);
-  assert.deepEqual([...groups(nodes, "").values()], [["n1", "n9", "n10"]]);
+  assert.deepEqual([...groups(nodes, { by: "taints", without: "" }).keys()], ["t1", "t9", "t10"]);
+  assert.deepEqual([...groups(nodes, { by: "", without: "" }).values()], [["n1", "n9", "n10"]]);
+});
+
+test("nodes without what others are grouped by come last, under a name", () => {
+  const labels = [{}, { "example.com/tier": "z" }, { "example.com/tier": "" }];
+  const nodes = new Map(labels.map((one, i) => [`n${i}`, node({ labels: one })] as const));
+  const found = groups(nodes, { by: "label:example.com/tier", without: "no tier" });
+  assert.deepEqual([...found.keys()], ["example.com/tier=", "z", "no tier"]);
 });
 
 test("amounts in words", () => {

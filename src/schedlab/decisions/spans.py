@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 SPANS_OF_POD_MAX: Final = 400
 SPANS_MAX: Final = 200_000
 
-_CLIENT_LENGTH_MAX: Final = 60
+#: Longer than the names of browsers.
+_CLIENT_LENGTH_MAX: Final = 400
 
 
 # Nothing in it leads back to it, so the garbage collector need not look at it: every pod has half a dozen.
@@ -76,12 +77,15 @@ class SpanLog:
         if obj.resource != "pods" or subresource == "status" or (subresource == "binding" and not options.user.name):
             # Of the bindings of its own the scheduler tells more.
             return
-        by = options.user_agent[:_CLIENT_LENGTH_MAX] or "the cluster itself"
+        agent = options.user_agent
+        by = agent if len(agent) <= _CLIENT_LENGTH_MAX else f"{agent[:_CLIENT_LENGTH_MAX]}…"
         who = f" ({options.user.name})" if options.user.name else ""
         what = f"{verb} of {subresource}" if subresource else verb
         known = self._pods.get(obj.uid)
         is_new = known is None or not any(span.step == "request" for span in known.spans)
-        self._note(obj.uid, obj.namespace, obj.name, "request", f"{what} by {by}{who}")
+        # Clients make many pods: they share the words.
+        text = sys.intern(f"{what} by {by or 'the cluster itself'}{who}")
+        self._note(obj.uid, obj.namespace, obj.name, "request", text)
         if is_new and not subresource:
             self._begin(self._pods[obj.uid], obj)
 

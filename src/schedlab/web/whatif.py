@@ -11,6 +11,7 @@ from schedlab.web.routing import Answer, Refusal, Request, Route, json_answer
 from schedlab.web.simulator import Simulator
 from schedlab.whatif.capacity import why_not_full
 from schedlab.whatif.changes import read_changes
+from schedlab.whatif.creating import refusals
 from schedlab.whatif.fit import LIMIT_MAX, fit
 from schedlab.whatif.help import what_would_help
 from schedlab.whatif.optimum.bound import TIME_LIMIT_S, bound
@@ -76,6 +77,13 @@ async def what_if_answer(simulator: Simulator, request: Request) -> Answer:
             simulator, request, lambda cluster: what_if_then(cluster, changes, revision, duration_s).data()
         )
     return await ask(simulator, request, lambda cluster: what_if(cluster, changes, duration_s).data())
+
+
+async def object_checks(simulator: Simulator, request: Request) -> Answer:
+    """Tell which objects the API would refuse, were they created in their order; the body has `objects`, `namespace`."""
+    body = await request.fields({"objects": list}, {"namespace": str})
+    objects, namespace = body["objects"], body.get("namespace", "default")
+    return await ask(simulator, request, lambda cluster: {"refusals": list(refusals(cluster, objects, namespace))})
 
 
 async def pending_pods(simulator: Simulator, request: Request) -> Answer:
@@ -154,6 +162,7 @@ def _revision(body: Mapping[str, Any]) -> int | None:
 
 ROUTES = (
     Route("POST", "/api/v1/fit", fit_answer),
+    Route("POST", "/api/v1/object-checks", object_checks),
     Route("POST", "/api/v1/plan/nodes", plan_nodes_answer),
     Route("POST", "/api/v1/plan/drain", plan_drain_answer),
     Route("POST", "/api/v1/bound", bound_answer),

@@ -38,6 +38,19 @@ def test_way_of_a_pod_is_told_from_its_request_until_it_runs() -> None:
     ]
 
 
+def test_names_of_browsers_are_told_whole_and_longer_ones_say_that_they_are_cut() -> None:
+    lab = Lab(nodes=1)
+    browser = (
+        "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/150.0.0.0 Safari/537.36"
+    )
+    for name, agent in (("p", browser), ("q", "x" * 1000)):
+        pod = lab.registry.decode("pods", {"metadata": {"name": name}, "spec": FULL})
+        lab.registry.create("pods", pod, "default", WriteOptions(user_agent=agent))
+
+    assert way(lab, "p")[0][2] == f"create by {browser}"
+    assert way(lab, "q")[0][2].endswith("xx…")
+
+
 def test_every_requeue_says_why_and_every_cycle_is_one_line() -> None:
     lab = Lab(nodes=1)
     lab.pod("first", annotations={f"{PREFIX}run-time": "5s"}, spec={**FULL, "restartPolicy": "Never"})

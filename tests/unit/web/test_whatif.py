@@ -177,6 +177,9 @@ def test_fit_and_plans() -> None:
     whole = {**POD, "apiVersion": "v1"}
     assert ask("/api/v1/plan/nodes", workload=[whole], template=node)["nodes"] == 0
     assert ask("/api/v1/plan/drain", selector="zone=b", forSeconds=5)["changes"] == ["cordon n", "drain n"]
+    nameless = {**whole, "metadata": {}}
+    first, second = ask("/api/v1/object-checks", objects=[whole, nameless])["refusals"]
+    assert (first, second["code"]) == (None, 422)
     pytest.importorskip("ortools")
     assert ask("/api/v1/bound", goal="nodes")["bound"] == 0
     assert ask("/api/v1/bound", goal="pods", timeLimit=1)["proven"]
@@ -192,6 +195,8 @@ def test_fit_and_plans() -> None:
         ("/api/v1/fit", b'{"pod": {}, "limits": 1}', "limits"),
         ("/api/v1/fit", b'{"pod": {}, "limit": true}', "limit"),
         ("/api/v1/fit", b'{"pod": {}, "limit": 0}', "limit"),
+        ("/api/v1/object-checks", b'{"objects": {}}', "objects"),
+        ("/api/v1/object-checks", b'{"objects": [1]}', "objects"),
         ("/api/v1/plan/nodes", b'{"workload": [1], "template": {}}', "workload"),
         ("/api/v1/plan/nodes", b'{"workload": []}', "template"),
         ("/api/v1/bound", b'{"goal": "zones"}', "goal"),

@@ -1,7 +1,8 @@
 /** Changes of the cluster, as suggestions consist of them (docs/reference/rest.md): tried on a fork, or made. */
 
+import { texts } from "../texts";
 import type { KubeObject } from "./forms";
-import { ApiError, askJson } from "./http";
+import { ApiError, askJson, PageError } from "./http";
 import { type Kind, kinds, pathOf } from "./kinds";
 import { create } from "./manifests";
 
@@ -77,7 +78,7 @@ async function makeOne(change: Change): Promise<void> {
   } else if (apply) {
     await create(apply, namespace);
   } else {
-    throw new ApiError(400, `a change like ${JSON.stringify(change)} cannot be made here`);
+    throw new PageError(texts.value.errors.notMade(JSON.stringify(change)));
   }
 }
 

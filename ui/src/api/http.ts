@@ -13,6 +13,8 @@ export class ApiError extends Error {
   readonly hint: string;
   /** Which fields of a manifest are wrong, and why. */
   readonly causes: Cause[];
+  /** What the page itself advises, where the server has no hint. */
+  advice = "";
   /** All that is wrong with a file, where the server tells it. */
   mistakes: FileMistake[] = [];
 
@@ -23,6 +25,17 @@ export class ApiError extends Error {
     this.reason = reason;
     this.hint = hint;
     this.causes = causes;
+  }
+}
+
+/** Something wrong that the page itself finds, and tells in its own language. */
+export class PageError extends Error {
+  readonly hint: string;
+
+  constructor(message: string, hint = "") {
+    super(message);
+    this.name = "PageError";
+    this.hint = hint;
   }
 }
 
@@ -74,24 +87,34 @@ export async function askJson<T>(path: string, options: Ask = {}): Promise<T> {
 async function errorOf(answer: Response): Promise<ApiError> {
   const text = await answer.text();
   try {
-    const body = JSON.parse(text);
-    const place = body.location ? `${body.location}: ` : "";
-    const error = new ApiError(
-      answer.status,
-      `${place}${body.message ?? text}`,
-      body.reason ?? "",
-      body.hint ?? "",
-      causesOf(body),
-    );
-    error.mistakes = body.mistakes ?? [];
-    return error;
+    return refusal(JSON.parse(text), answer.status, text);
   } catch {
     return new ApiError(answer.status, text.trim() || `${answer.status} ${answer.statusText}`);
   }
 }
 
+/** What the body of an answer says: Kubernetes' Status, or an error of the simulator's. */
+export interface Refusal {
+  code?: number;
+  message?: string;
+  location?: string;
+  reason?: string;
+  hint?: string;
+  mistakes?: FileMistake[];
+  details?: { causes?: Partial<Cause>[] };
+}
+
+/** The error that a body tells; `text` stands for a message that it lacks. */
+export function refusal(body: Refusal, status = body.code ?? 0, text = ""): ApiError {
+  const place = body.location ? `${body.location}: ` : "";
+  const message = `${place}${body.message ?? text}`;
+  const error = new ApiError(status, message, body.reason ?? "", body.hint ?? "", causesOf(body));
+  error.mistakes = body.mistakes ?? [];
+  return error;
+}
+
 /** Read the causes of a Status; unknown fields are told in its message only. */
-function causesOf(body: { message?: string; details?: { causes?: Partial<Cause>[] } }): Cause[] {
+function causesOf(body: Refusal): Cause[] {
   const told = (body.details?.causes ?? []).map(({ field = "", message = "" }) => ({ field, message }));
   const strict = (body.message ?? "").matchAll(/(?:unknown|duplicate) field "([^"]+)"/g);
   return [...told, ...[...strict].map((match) => ({ field: match[1] ?? "", message: match[0] }))];

@@ -1,8 +1,9 @@
 /** Manifests: YAML with one or more objects, where their mistakes are, and writing them to the cluster. */
 
 import { type Document, isMap, isNode, isSeq, parseAllDocuments, stringify } from "yaml";
+import { texts } from "../texts";
 import type { KubeObject } from "./forms";
-import { ApiError, type Ask, askJson } from "./http";
+import { ApiError, type Ask, askJson, type Refusal, refusal } from "./http";
 import { type Kind, kindOf, pathOf } from "./kinds";
 
 /** Something wrong at a place of the text. */
@@ -10,8 +11,7 @@ export interface Mistake {
   from: number;
   to: number;
   message: string;
-  /** A warning may be mended by what stands before it in the same text. */
-  severity: "error" | "warning";
+  severity: "error";
 }
 
 interface Parsed {
@@ -31,7 +31,7 @@ export function parse(text: string): { manifests: Parsed[]; mistakes: Mistake[] 
     if (object === null || object === undefined) continue;
     const [from, to] = rangeOf(document, "");
     if (typeof object.kind !== "string" || typeof object.apiVersion !== "string" || !isMap(document.contents)) {
-      mistakes.push({ from, to, message: "apiVersion and kind say what an object is", severity: "error" });
+      mistakes.push({ from, to, message: texts.value.errors.noKind, severity: "error" });
     } else manifests.push({ document, object });
   }
   return { manifests, mistakes };
@@ -71,24 +71,47 @@ export function rangeOf(document: Document.Parsed, field: string): [number, numb
   return found;
 }
 
-/** Let the server check a text without keeping anything. */
-export async function check(text: string, write: (object: KubeObject) => Promise<unknown>): Promise<Mistake[]> {
+/** What is wrong with a text: with its YAML, and what the server has against each object, which keeps nothing of it. */
+export async function check(
+  text: string,
+  refusalsOf: (objects: KubeObject[]) => Promise<(ApiError | undefined)[]>,
+): Promise<Mistake[]> {
   const { manifests, mistakes } = parse(text);
-  for (const { document, object } of manifests) {
-    try {
-      await write(object);
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status === 0) throw error;
-      const isCertain = manifests.length === 1 || [400, 422].includes(error.status);
-      const causes = error.causes.length ? error.causes : [{ field: "", message: error.message }];
-      for (const { field, message } of causes) {
-        const [from, to] = rangeOf(document, field);
-        const words = field && !message.includes(field) ? `${field}: ${message}` : message;
-        mistakes.push({ from, to, message: words, severity: isCertain ? "error" : "warning" });
-      }
+  const refusals = manifests.length ? await refusalsOf(manifests.map(({ object }) => object)) : [];
+  manifests.forEach(({ document }, place) => {
+    const error = refusals[place];
+    if (!error) return;
+    const causes = error.causes.length ? error.causes : [{ field: "", message: error.message }];
+    for (const { field, message } of causes) {
+      const [from, to] = rangeOf(document, field);
+      const words = field && !message.includes(field) ? `${field}: ${message}` : message;
+      mistakes.push({ from, to, message: words, severity: "error" });
     }
-  }
+  });
   return mistakes;
+}
+
+/** What the server says to a write that keeps nothing; undefined when it agrees. */
+export async function refusalOf(write: Promise<unknown>): Promise<ApiError | undefined> {
+  try {
+    await write;
+    return undefined;
+  } catch (error) {
+    if (error instanceof ApiError && error.status !== 0) return error;
+    throw error;
+  }
+}
+
+/** What the server has against the creation of objects: of several with those before them in place. */
+export async function refusalsToCreate(objects: KubeObject[], namespace: string): Promise<(ApiError | undefined)[]> {
+  const [first, ...others] = objects;
+  if (first && !others.length) return [await refusalOf(create(first, namespace, true))];
+  const body = { objects, namespace };
+  const { refusals } = await askJson<{ refusals: (Refusal | null)[] }>("/api/v1/object-checks", {
+    method: "POST",
+    body,
+  });
+  return refusals.map((one) => (one ? refusal(one) : undefined));
 }
 
 const DRY = "&dryRun=All";

@@ -43,7 +43,7 @@ export function Board({ run, withMessages }: BoardProps) {
         waiting.map(
           (pod) =>
             messageOf(pod) && (
-              <pre key={pod.metadata.uid} class="words">
+              <pre key={pod.metadata.uid} class="words" lang="en">
                 {messageOf(pod)}
               </pre>
             ),
@@ -99,7 +99,7 @@ function NodeCard({ node, pods }: { node: KubeObject; pods: KubeObject[] }) {
           </dd>
         ))}
         <dt>{t.pods}</dt>
-        <dd>{pods.length ? <Pods pods={pods} /> : "–"}</dd>
+        <dd>{pods.length ? <Pods pods={pods} /> : t.noPods}</dd>
       </dl>
     </>
   );

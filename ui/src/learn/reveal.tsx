@@ -3,6 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Explanation, NodeVerdict, Score } from "../api/decisions";
 import { WideTable } from "../parts/wide-table";
+import { AnswerOf } from "../pod/answer";
 import { PreemptionOf } from "../pod/preemption";
 import { link } from "../shell/router";
 import { texts } from "../texts";
@@ -43,8 +44,18 @@ export function Reveal({ run, step, outcome, isNew }: RevealProps) {
         </p>
       </div>
       {outcome.trials.length > 0 && <Trials step={step} trials={outcome.trials} />}
-      <p class={told?.selected ? "answer" : "answer waits"}>{told?.answer ?? outcome.words}</p>
-      {told?.message && <pre class="words">{told.message}</pre>}
+      {told ? (
+        <AnswerOf told={told} />
+      ) : (
+        <p class="answer waits" lang="en">
+          {outcome.words}
+        </p>
+      )}
+      {told?.message && (
+        <pre class="words" lang="en">
+          {told.message}
+        </pre>
+      )}
       {told?.message && countsOthers(told, step) && <p class="muted">{t.othersCounted}</p>}
       {told && <Verdicts told={told} />}
       {told && <Scores told={told} />}
@@ -90,7 +101,7 @@ function Verdicts({ told }: { told: Explanation }) {
             {one.node === told.selected ? t.chosen : t.results(one.verdict)}
           </td>
           <td>{one.failedPlugin ?? ""}</td>
-          <td>{whyOf(one)}</td>
+          <td lang="en">{whyOf(one)}</td>
         </tr>
       ))}
     </WideTable>
@@ -171,7 +182,7 @@ function Trials({ step, trials }: { step: Step; trials: Trial[] }) {
             <Line text={wordsOf(step, fix)} />
           </th>
           <td class={node ? "good" : "bad"}>{node || t.waits}</td>
-          <td>{why}</td>
+          <td lang="en">{why}</td>
         </tr>
       ))}
     </WideTable>

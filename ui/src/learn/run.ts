@@ -13,7 +13,7 @@ import { signal } from "@preact/signals";
 import { type Change, make, tryOnFork } from "../api/changes";
 import { type Explanation, explain } from "../api/decisions";
 import { type KubeObject, WHOLE } from "../api/forms";
-import { ApiError, askJson } from "../api/http";
+import { ApiError, askJson, PageError } from "../api/http";
 import { findKind, kindOf, pathOf } from "../api/kinds";
 import { create, remove } from "../api/manifests";
 import { notify, notifyError } from "../shell/problem";
@@ -158,8 +158,8 @@ async function guarded(tell: Tell, work: () => Promise<void>): Promise<void> {
 function explained(error: unknown): unknown {
   if (!(error instanceof ApiError) || error.hint) return error;
   const t = texts.value.learn.errors;
-  const hint = error.status === 403 ? t.forbidden : error.reason === "AlreadyExists" ? t.exists : "";
-  return hint ? new ApiError(error.status, error.message, error.reason, hint, error.causes) : error;
+  error.advice = error.status === 403 ? t.forbidden : error.reason === "AlreadyExists" ? t.exists : "";
+  return error;
 }
 
 // --- Making ------------------------------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ async function until(
   const end = Date.now() + patienceMs;
   const [cause, hint] = words(object.metadata.name);
   while (!isSo(await current(object, owner))) {
-    if (Date.now() > end) throw new ApiError(504, cause, "", hint);
+    if (Date.now() > end) throw new PageError(cause, hint);
     await pause();
   }
 }
@@ -251,7 +251,7 @@ async function untilDecided(owner: Owner, pod: KubeObject): Promise<void> {
     await until(owner, pod, isDecided, words, UNKNOWN_MS);
   } catch (error) {
     // Lessons also have pods that nobody takes up; without the default scheduler there is no lesson.
-    if (schedulerName === DEFAULT_SCHEDULER || !(error instanceof ApiError && error.status === 504)) throw error;
+    if (schedulerName === DEFAULT_SCHEDULER || !(error instanceof PageError)) throw error;
   }
 }
 
@@ -362,7 +362,7 @@ async function untilRemoved(run: Owner): Promise<void> {
   const end = Date.now() + PATIENCE_MS;
   const [cause, hint] = texts.value.learn.errors.notRemoved(run.name);
   while ((await namespaceOf(run)) || (await nodesOf(run)).length) {
-    if (Date.now() > end) throw new ApiError(504, cause, "", hint);
+    if (Date.now() > end) throw new PageError(cause, hint);
     await pause();
   }
 }

@@ -31,17 +31,26 @@ const SIDE_MAX = 150;
 /** How many times wider than high boxes may be; the one that leaves room for the biggest tiles is taken. */
 const ASPECTS = [1.8, 1, 0.5, 3, 6, 12];
 
-/** `label:KEY`, `taints` or empty: which group a node belongs to. */
-export function groupOf(node: MapNode, grouping: string): string {
-  if (grouping === "taints") return node.taints.join(", ") || "–";
-  if (grouping.startsWith("label:")) return node.labels[grouping.slice("label:".length)] ?? "–";
-  return "";
+/** How nodes are grouped: by `label:KEY`, `taints` or not; and the name of the group of those that have none of it. */
+export interface Grouping {
+  by: string;
+  without: string;
+}
+
+/** Which group a node belongs to. */
+export function groupOf(node: MapNode, { by, without }: Grouping): string {
+  if (by === "taints") return node.taints.join(", ") || without;
+  if (!by.startsWith("label:")) return "";
+  const key = by.slice("label:".length);
+  const value = node.labels[key];
+  // A label may be there and empty: that is told as kubectl writes it.
+  return value === undefined ? without : value || `${key}=`;
 }
 
 const collator = new Intl.Collator("en", { numeric: true });
 
-/** Put nodes into groups, both in the order of their names. */
-export function groups(nodes: ReadonlyMap<string, MapNode>, grouping: string): Map<string, string[]> {
+/** Put nodes into groups, both in the order of their names; those that are in none come last. */
+export function groups(nodes: ReadonlyMap<string, MapNode>, grouping: Grouping): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const name of [...nodes.keys()].sort(collator.compare)) {
     const group = groupOf(nodes.get(name) as MapNode, grouping);
@@ -49,7 +58,8 @@ export function groups(nodes: ReadonlyMap<string, MapNode>, grouping: string): M
     if (members) members.push(name);
     else found.set(group, [name]);
   }
-  return new Map([...found].sort(([a], [b]) => collator.compare(a, b)));
+  const isLast = (name: string) => Number(name === grouping.without);
+  return new Map([...found].sort(([a], [b]) => isLast(a) - isLast(b) || collator.compare(a, b)));
 }
 
 /** The layout with the biggest tiles that fits; with the smallest ones it may be higher than `height`. */

@@ -2,9 +2,9 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { KubeObject } from "../api/forms";
-import { ApiError } from "../api/http";
+import { PageError } from "../api/http";
 import { findKind, type Kind, kindOf } from "../api/kinds";
-import { check, create, parse } from "../api/manifests";
+import { check, create, parse, refusalsToCreate } from "../api/manifests";
 import { fieldsAt } from "../api/schemas";
 import type { PageProps } from "../pages";
 import { Namespaces } from "../parts/namespaces";
@@ -61,9 +61,9 @@ export default function Create({ parameters, query }: PageProps) {
     const made: Outcome[] = mistakes.map(({ message }) => ({
       text: t.unread,
       place: "",
-      error: new ApiError(400, message),
+      error: new Error(message),
     }));
-    if (!mistakes.length && !manifests.length) made.push({ text: "", place: "", error: new ApiError(400, t.nothing) });
+    if (!mistakes.length && !manifests.length) made.push({ text: "", place: "", error: new PageError(t.nothing) });
     if (!mistakes.length) for (const { object } of manifests) made.push(await outcomeOf(object, namespace));
     setOutcomes(made);
     setBusy(false);
@@ -101,7 +101,7 @@ export default function Create({ parameters, query }: PageProps) {
         onChange={(value) => {
           text.current = value;
         }}
-        check={(value) => check(value, (object) => create(object, namespace, true)).catch(() => [])}
+        check={(value) => check(value, (objects) => refusalsToCreate(objects, namespace)).catch(() => [])}
         fieldsAt={async (document, path) => {
           const [apiVersion = "", kind = ""] = ["apiVersion", "kind"].map(
             (key) => new RegExp(`^${key}: *["']?([\\w./-]+)`, "m").exec(document)?.[1],

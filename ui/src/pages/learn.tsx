@@ -209,11 +209,11 @@ function Live({ now, step, before }: { now: Doing; step: Step; before: Answered 
   );
 }
 
-/** `3 Node, 1 Pod`, without the pods that come after the prediction. */
+/** `3 Nodes, 1 Pod`, without the pods that come after the prediction. */
 function madeOf(step: Step): string {
   const counts = new Map<string, number>();
   for (const { kind = "" } of step.objects) counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  return [...counts].map(([kind, count]) => `${count} ${kind}`).join(", ");
+  return [...counts].map(([kind, count]) => texts.value.learn.kinds(count, kind)).join(", ");
 }
 
 interface ManifestsProps {

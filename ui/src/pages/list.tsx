@@ -12,7 +12,7 @@ import { Grid } from "../parts/grid";
 import { Namespaces } from "../parts/namespaces";
 import { Problem } from "../shell/problem";
 import { amend, at, link, placeOf } from "../shell/router";
-import { texts } from "../texts";
+import { language, texts } from "../texts";
 
 export default function List({ parameters, query }: PageProps) {
   const [id = "pods"] = parameters;
@@ -29,7 +29,7 @@ export default function List({ parameters, query }: PageProps) {
   const selector = query.get("selector") ?? "";
   return (
     <Objects
-      key={`${kind.id} ${namespace} ${selector} ${at.value}`}
+      key={`${kind.id} ${namespace} ${selector} ${at.value} ${language.value}`}
       kind={kind}
       namespace={namespace}
       selector={selector}
@@ -111,6 +111,7 @@ function Objects({ kind, namespace, selector, filter }: ObjectsProps) {
       {error !== undefined && <Problem error={error} />}
       <Grid<Row>
         label={kind.kind}
+        lang="en"
         columns={definitions}
         rowId={(row) => row.object.metadata.uid}
         filter={filter}

@@ -5,7 +5,7 @@ import { identity } from "../api/connection";
 import { ApiError, ask, lines } from "../api/http";
 import { Stream } from "../api/stream";
 import { COLOURINGS, type Colouring, Palette } from "../map/colours";
-import { groups, type Layout, layout } from "../map/layout";
+import { type Grouping, groups, type Layout, layout } from "../map/layout";
 import { amount, MapModel, type MapPod, type SentLine, whole, words } from "../map/model";
 import { type Drawing, hit, paintAll, paintTile } from "../map/paint";
 import { PAGES, type PageProps } from "../pages";
@@ -14,12 +14,14 @@ import { useLate } from "../shell/away";
 import { Choice } from "../shell/choice";
 import { Problem } from "../shell/problem";
 import { amend, at, link, placeOf } from "../shell/router";
+import { Stray } from "../shell/stray";
 import { colour, repaint, theme } from "../shell/theme";
 import { texts } from "../texts";
 
 const BATCH_MS = 150;
 const LOADING_MS = 400;
 const ZONE = "label:topology.kubernetes.io/zone";
+const RESOURCE = "cpu";
 
 export default function ClusterMap({ query }: PageProps) {
   const t = texts.value.map;
@@ -38,15 +40,20 @@ export default function ClusterMap({ query }: PageProps) {
 
   const resources = useMemo(() => model.resources(), [model, model.nodesVersion]);
   const labels = useMemo(() => model.labels(), [model, model.nodesVersion]);
+  const by = query.get("group") ?? (labels.includes(ZONE.slice("label:".length)) ? ZONE : "");
+  const fill = query.get("fill") ?? RESOURCE;
+  const colouring = COLOURINGS.find((one) => one === (query.get("colour") ?? "workload"));
+  const isStrayFill = resources.length > 0 && fill !== RESOURCE && !resources.includes(fill);
   const view: View = {
-    grouping: query.get("group") ?? (labels.includes(ZONE.slice("label:".length)) ? ZONE : ""),
-    resource: query.get("fill") ?? "cpu",
-    colouring: COLOURINGS.find((one) => one === query.get("colour")) ?? "workload",
+    grouping: { by, without: t.without(by === "taints" ? t.taints.toLowerCase() : by.replace(/^label:(.*\/)?/, "")) },
+    resource: isStrayFill ? RESOURCE : fill,
+    colouring: colouring ?? "workload",
     isHeat: query.get("mode") === "heat",
   };
   const isTable = query.get("view") === "table";
   const waiting = model.podsOf("");
-  const groupings = [["none", t.ungrouped], ["taints", t.taints], ...labels.map((key) => [`label:${key}`, key])] as [
+  const keys = by.startsWith("label:") ? [...new Set([...labels, by.slice("label:".length)])] : labels;
+  const groupings = [["none", t.ungrouped], ["taints", t.taints], ...keys.map((key) => [`label:${key}`, key])] as [
     string,
     string,
   ][];
@@ -54,13 +61,10 @@ export default function ClusterMap({ query }: PageProps) {
     <>
       <h1>{texts.value.pages.map}</h1>
       {error !== undefined && <Problem error={error} />}
+      {isStrayFill && <Stray name="fill" />}
+      {!colouring && <Stray name="colour" />}
       <div class="toolbar">
-        <Choice
-          label={t.group}
-          value={view.grouping || "none"}
-          options={groupings}
-          onChoose={(group) => amend({ group })}
-        />
+        <Choice label={t.group} value={by || "none"} options={groupings} onChoose={(group) => amend({ group })} />
         <Choice
           label={t.fill}
           value={view.resource}
@@ -220,7 +224,7 @@ function podPlace(key: string): string {
 }
 
 interface View {
-  grouping: string;
+  grouping: Grouping;
   resource: string;
   colouring: Colouring;
   isHeat: boolean;

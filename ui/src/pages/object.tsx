@@ -2,9 +2,9 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type KubeObject, WHOLE } from "../api/forms";
-import { ApiError } from "../api/http";
+import { PageError } from "../api/http";
 import { findKind, type Kind, pathOf } from "../api/kinds";
-import { check, dump, parse, remove, replace } from "../api/manifests";
+import { check, dump, parse, refusalOf, remove, replace } from "../api/manifests";
 import { timeShown } from "../api/past";
 import { Reflector } from "../api/reflector";
 import { fieldsAt } from "../api/schemas";
@@ -87,14 +87,14 @@ function LiveObject({ kind, namespace, name }: LiveObjectProps) {
   if (error !== undefined) return <Problem error={error} />;
   if (!object)
     return isGone ? (
-      <Problem error={new ApiError(404, at.value ? t.notThen : t.gone)} />
+      <Problem error={new PageError(at.value ? t.notThen : t.gone)} />
     ) : (
       <p>{texts.value.shell.loading}</p>
     );
   if (edited) return <Editor kind={kind} object={edited} newest={object} onDone={() => setEdited(undefined)} />;
   return (
     <>
-      {isGone && <Problem error={new ApiError(404, t.gone)} />}
+      {isGone && <Problem error={new PageError(t.gone)} />}
       <p class="muted">
         <a href={link(["list", kind.id], { namespace })}>{kind.kind}</a>
         {namespace && <> · {namespace}</>} · {age(object.metadata.creationTimestamp, timeShown())}
@@ -154,7 +154,8 @@ function Editor({ kind, object, newest, onDone }: EditorProps) {
     const [first] = manifests;
     setBusy(true);
     try {
-      if (mistakes[0] || !first || manifests.length > 1) throw new ApiError(400, mistakes[0]?.message ?? t.oneObject);
+      if (mistakes[0]) throw new Error(mistakes[0].message);
+      if (!first || manifests.length > 1) throw new PageError(t.oneObject);
       await write(first.object, false);
       notify(t.applied(object.metadata.name));
       onDone();
@@ -182,7 +183,9 @@ function Editor({ kind, object, newest, onDone }: EditorProps) {
         onChange={(value) => {
           text.current = value;
         }}
-        check={(value) => check(value, (after) => write(after, true)).catch(() => [])}
+        check={(value) =>
+          check(value, (objects) => Promise.all(objects.map((after) => refusalOf(write(after, true))))).catch(() => [])
+        }
         fieldsAt={(_, path) => fieldsAt(kind, path)}
       />
     </>

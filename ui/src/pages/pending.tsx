@@ -39,6 +39,7 @@ export default function PendingBoard({ query }: PageProps) {
         {trend !== 0 && <span class={trend > 0 ? "bad" : "good"}>{t.trend(trend)}</span>}
       </div>
       {error !== undefined && <Problem error={error} />}
+      {helped?.groups.some((group) => group.fix) && <p class="muted">{texts.value.help.costs}</p>}
       {value && <Groups groups={value.groups} helped={helped?.groups ?? []} />}
       {capacity && <Room capacity={capacity} />}
     </>
@@ -85,10 +86,12 @@ function GroupOf({ group, fix }: { group: Group; fix: Suggestion | null | undefi
       <h2>{t.group(group.count)}</h2>
       <ul>
         {group.reasons.map(({ reason, nodes }) => (
-          <li key={reason}>{t.reason(reason, nodes)}</li>
+          <li key={reason}>
+            <span lang="en">{reason}</span> – {t.nodes(nodes)}
+          </li>
         ))}
       </ul>
-      {!group.reasons.length && <p>{group.message}</p>}
+      {!group.reasons.length && <p lang="en">{group.message}</p>}
       <p>
         {group.pods.slice(0, SHOWN).map((pod) => (
           <a key={pod} class="chip" href={link(["pod", ...pod.split("/")])}>
@@ -98,9 +101,12 @@ function GroupOf({ group, fix }: { group: Group; fix: Suggestion | null | undefi
         {group.count > SHOWN && ` … ${t.more(group.count - SHOWN)}`}
       </p>
       {fix && (
-        <ul class="suggestions" aria-label={t.fix}>
-          <SuggestionItem suggestion={fix} at={at.value} />
-        </ul>
+        <>
+          <h3>{t.fix}</h3>
+          <ul class="suggestions" aria-label={t.fix}>
+            <SuggestionItem suggestion={fix} at={at.value} />
+          </ul>
+        </>
       )}
     </section>
   );
@@ -115,12 +121,12 @@ function Room({ capacity }: { capacity: Capacity }) {
         {capacity.resources.map((one) => (
           <tr key={one.resource}>
             <th scope="row">{one.resource}</th>
-            <td>{one.allocatable}</td>
-            <td>{one.requested}</td>
-            <td>{one.free}</td>
+            <td class="amount">{one.allocatable}</td>
+            <td class="amount">{one.requested}</td>
+            <td class="amount">{one.free}</td>
             <td>
               {one.causes
-                .map(({ cause, amount, share }) => `${cause} ${amount} (${Math.round(share * 100)} %)`)
+                .map(({ cause, amount, share }) => `${t.why[cause] ?? cause} ${amount} (${Math.round(share * 100)} %)`)
                 .join(", ")}
             </td>
           </tr>

@@ -10,6 +10,7 @@ import type { PageProps } from "../pages";
 import { useAsked } from "../parts/asked";
 import { saveAs } from "../parts/save";
 import "../pod/pod.css";
+import { AnswerOf } from "../pod/answer";
 import { Attempts } from "../pod/attempts";
 import { ChoiceOf } from "../pod/choice";
 import { HelpFor } from "../pod/help";
@@ -92,7 +93,7 @@ function Explained({ told, attempts, view }: { told: Explanation; attempts: Atte
   const waits = moment ? !told.selected : told.state.state === "pending";
   return (
     <>
-      <p class={told.selected ? "answer" : "answer waits"}>{told.answer}</p>
+      <AnswerOf told={told} />
       <p class="muted">
         <a href={placeOf("pods", { name, namespace })}>{t.object}</a> · {told.scheduler} ·{" "}
         {moment ? <PodThen namespace={namespace} name={name} /> : <PodNow told={told} />} ·{" "}
@@ -104,11 +105,15 @@ function Explained({ told, attempts, view }: { told: Explanation; attempts: Atte
         <Export path={documentOf(namespace, name, asked)} name={`${name}-${told.attempt}.html`} />
       </p>
       {told.warnings.map((warning) => (
-        <p key={warning} class="stale">
+        <p key={warning} class="stale" lang="en">
           {warning}
         </p>
       ))}
-      {told.message && <pre class="words">{told.message}</pre>}
+      {told.message && (
+        <pre class="words" lang="en">
+          {told.message}
+        </pre>
+      )}
       <Attempts attempts={moment ? attempts : attempts.filter((one) => one.uid === told.uid)} current={told} />
       {waits && <HelpFor key={attempt} {...{ namespace, name, attempt }} at={isPast ? told.revision : 0} />}
       <Verdicts told={told} filter={query.get("filter") ?? ""} shown={query.get("show") ?? ""} node={node} />
@@ -135,7 +140,7 @@ function PodNow({ told }: { told: Explanation }) {
   return (
     <>
       {texts.value.pod.states(told.state.state)}
-      {told.state.text && ` (${told.state.text})`}
+      {told.state.text && <span lang="en">{` (${told.state.text})`}</span>}
     </>
   );
 }

@@ -38,7 +38,7 @@ export default function Scheduler() {
     setError(undefined);
     try {
       const document = parseDocument(text.current, { version: "1.1" });
-      if (document.errors[0]) throw new ApiError(400, document.errors[0].message);
+      if (document.errors[0]) throw new Error(document.errors[0].message);
       await ask(PATH, { method: "POST", body: document.toJS() ?? {} });
       notify(t.applied);
       await load();

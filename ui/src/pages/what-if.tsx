@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { parseDocument, stringify } from "yaml";
 import { type Change, type Outcome, tryOnFork } from "../api/changes";
 import { WHOLE } from "../api/forms";
-import { ApiError, askJson } from "../api/http";
+import { askJson, PageError } from "../api/http";
 import { parse } from "../api/manifests";
 import { exactly } from "../api/reflector";
 import type { PageProps } from "../pages";
@@ -15,6 +15,7 @@ import { YamlEditor } from "../parts/yaml-editor";
 import { Choice } from "../shell/choice";
 import { Problem } from "../shell/problem";
 import { amend, at } from "../shell/router";
+import { Stray } from "../shell/stray";
 import { texts } from "../texts";
 
 const SECONDS = 120;
@@ -28,8 +29,11 @@ const WITH_YAML: readonly Kind[] = ["patch", "apply", "schedulerConfig"];
 export default function WhatIf({ query }: PageProps) {
   const t = texts.value.whatIf;
   const moment = at.value;
-  const changes = changesOf(query);
-  const seconds = Number(query.get("for") ?? SECONDS);
+  const read = changesOf(query);
+  const changes = read ?? [];
+  const asks = query.get("for") ?? `${SECONDS}`;
+  const isStraySeconds = !/^\d+$/.test(asks);
+  const seconds = isStraySeconds ? SECONDS : Number(asks);
   const [outcome, setOutcome] = useState<Outcome>();
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(false);
@@ -43,7 +47,7 @@ export default function WhatIf({ query }: PageProps) {
     setBusy(true);
     setError(undefined);
     try {
-      if (!changes.length) throw new ApiError(400, t.noChanges);
+      if (!changes.length) throw new PageError(t.noChanges);
       setOutcome(await tryOnFork(changes, moment, seconds));
     } catch (failure) {
       setError(failure);
@@ -56,6 +60,8 @@ export default function WhatIf({ query }: PageProps) {
     <>
       <h1>{texts.value.pages.whatIf}</h1>
       <p>{moment ? `${t.about} ${t.aboutPast}` : t.about}</p>
+      {!read && <Stray name="changes" />}
+      {isStraySeconds && <Stray name="for" />}
       <NewChange onAdd={(added) => put([...changes, ...added])} />
       <h2>{t.changes}</h2>
       {changes.length === 0 && <p class="muted">{t.noChanges}</p>}
@@ -94,12 +100,13 @@ export default function WhatIf({ query }: PageProps) {
   );
 }
 
-function changesOf(query: URLSearchParams): Change[] {
+/** The changes of the link; undefined when they cannot be read. */
+function changesOf(query: URLSearchParams): Change[] | undefined {
   try {
-    const found = JSON.parse(query.get("changes") ?? "[]");
-    return Array.isArray(found) ? found : [];
+    const found = JSON.parse(query.get("changes") || "[]");
+    return Array.isArray(found) && found.every((one) => typeof one === "object" && one) ? found : undefined;
   } catch {
-    return [];
+    return undefined;
   }
 }
 
@@ -248,8 +255,8 @@ function made(kind: Kind, { target, namespace, replicas, yaml }: Given): Change[
       return [{ schedulerConfig: objectOf(yaml) }];
     case "apply": {
       const { manifests, mistakes } = parse(yaml);
-      if (mistakes[0]) throw new ApiError(400, mistakes[0].message);
-      if (!manifests.length) throw new ApiError(400, texts.value.whatIf.notAnObject);
+      if (mistakes[0]) throw new Error(mistakes[0].message);
+      if (!manifests.length) throw new PageError(texts.value.whatIf.notAnObject);
       return manifests.map(({ object }) => ({ apply: object, namespace }));
     }
     default:
@@ -259,9 +266,9 @@ function made(kind: Kind, { target, namespace, replicas, yaml }: Given): Change[
 
 function objectOf(yaml: string): NonNullable<Change["change"]> {
   const document = parseDocument(yaml, { version: "1.1" });
-  if (document.errors[0]) throw new ApiError(400, document.errors[0].message);
+  if (document.errors[0]) throw new Error(document.errors[0].message);
   const found = document.toJS();
   if (typeof found !== "object" || found === null || Array.isArray(found))
-    throw new ApiError(400, texts.value.whatIf.notAnObject);
+    throw new PageError(texts.value.whatIf.notAnObject);
   return found;
 }

@@ -45,9 +45,11 @@ export function Events({ uid, namespace }: { uid: string; namespace: string }) {
             {age(when(event), timeShown())}
             {(event.series?.count ?? event.count ?? 1) > 1 && ` ×${event.series?.count ?? event.count}`}
           </td>
-          <td>{event.type}</td>
-          <td>{event.reason}</td>
-          <td class="message">{event.message}</td>
+          <td lang="en">{event.type}</td>
+          <td lang="en">{event.reason}</td>
+          <td class="message" lang="en">
+            {event.message}
+          </td>
         </tr>
       ))}
     </WideTable>

@@ -12,6 +12,7 @@ import {
   ColumnApiModule,
   createGrid,
   type GridApi,
+  LocaleModule,
   ModuleRegistry,
   NumberFilterModule,
   PinnedRowModule,
@@ -25,6 +26,7 @@ import {
   themeQuartz,
 } from "ag-grid-community";
 import { useEffect, useRef } from "preact/hooks";
+import { language, texts } from "../texts";
 import { styleNonce } from "./nonce";
 
 ModuleRegistry.registerModules([
@@ -32,6 +34,7 @@ ModuleRegistry.registerModules([
   ClientSideRowModelApiModule,
   ClientSideRowModelModule,
   ColumnApiModule,
+  LocaleModule,
   NumberFilterModule,
   PinnedRowModule,
   QuickFilterModule,
@@ -69,11 +72,13 @@ export interface GridProps<T> {
   onReady?(api: GridApi<T>): void;
   /** Shows only rows that contain all of its words. */
   filter?: string;
+  /** The language of its heads and cells, where it is not that of the page. */
+  lang?: string;
   /** Enter on a row, or a double click. */
   onOpen?(row: T): void;
 }
 
-export function Grid<T>({ label, columns, rowId, rows, onReady, filter = "", onOpen }: GridProps<T>) {
+export function Grid<T>({ label, columns, rowId, rows, onReady, filter = "", lang, onOpen }: GridProps<T>) {
   const place = useRef<HTMLDivElement>(null);
   const grid = useRef<GridApi<T>>(undefined);
   // The grid is made once; what it calls back must be of the latest drawing.
@@ -91,6 +96,9 @@ export function Grid<T>({ label, columns, rowId, rows, onReady, filter = "", onO
       defaultColDef: { resizable: true, sortable: true, filter: true, minWidth: 90, flex: 1 },
       enableCellTextSelection: true,
       ensureDomOrder: true,
+      localeText: texts.value.grid,
+      // Pages tell how many rows there are; a hidden overlay would still be read.
+      suppressNoRowsOverlay: true,
       suppressCellFocus: false,
       onRowDoubleClicked: ({ data }) => data && open.current?.(data),
       onCellKeyDown: ({ event, data }) => {
@@ -101,7 +109,7 @@ export function Grid<T>({ label, columns, rowId, rows, onReady, filter = "", onO
     place.current?.querySelector('[role="grid"], [role="treegrid"]')?.setAttribute("aria-label", label);
     onReady?.(api);
     return () => api.destroy();
-  }, []);
+  }, [language.value]);
 
   useEffect(() => grid.current?.setGridOption("columnDefs", columns), [columns]);
   useEffect(() => {
@@ -109,5 +117,5 @@ export function Grid<T>({ label, columns, rowId, rows, onReady, filter = "", onO
   }, [rows]);
   useEffect(() => grid.current?.setGridOption("quickFilterText", filter), [filter]);
 
-  return <div class="grid" ref={place} />;
+  return <div class="grid" lang={lang} ref={place} />;
 }

@@ -11,7 +11,7 @@ export function Moves({ outcome }: { outcome: Outcome }) {
       {outcome.really ? <Compared outcome={outcome} /> : <Plain outcome={outcome} />}
       <ul>
         {outcome.problems.map((problem) => (
-          <li key={problem} class="bad">
+          <li key={problem} class="bad" lang="en">
             {problem}
           </li>
         ))}
@@ -30,7 +30,10 @@ function Plain({ outcome }: { outcome: Outcome }) {
       <ul>
         {outcome.moves.map((move) => (
           <li key={move.pod}>
-            <strong>{move.pod}</strong>: {spot(move.before)} → {spot(move.after)} <span class="muted">{move.why}</span>
+            <strong>{move.pod}</strong>: {spot(move.before)} → {spot(move.after)}{" "}
+            <span class="muted" lang="en">
+              {move.why}
+            </span>
           </li>
         ))}
       </ul>
@@ -62,7 +65,9 @@ function Compared({ outcome }: { outcome: Outcome }) {
               <td>{move.before === null ? t.notYet : spot(move.before)}</td>
               <td class={otherwise(move) ? "otherwise" : ""}>{spot(move.after)}</td>
               <td>{spot(move.really ?? null)}</td>
-              <td class="muted">{move.why}</td>
+              <td class="muted" lang="en">
+                {move.why}
+              </td>
             </tr>
           ))}
         </WideTable>

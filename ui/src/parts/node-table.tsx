@@ -2,7 +2,7 @@
 
 import type { ColDef } from "ag-grid-community";
 import { useMemo } from "preact/hooks";
-import { groupOf } from "../map/layout";
+import { type Grouping, groupOf } from "../map/layout";
 import { type MapModel, words } from "../map/model";
 import { placeOf } from "../shell/router";
 import { texts } from "../texts";
@@ -11,7 +11,7 @@ import { Grid } from "./grid";
 export interface NodeTableProps {
   model: MapModel;
   version: number;
-  grouping: string;
+  grouping: Grouping;
   resources: string[];
 }
 
@@ -38,7 +38,7 @@ export function NodeTable({ model, version, grouping, resources }: NodeTableProp
           allocatable: node.allocatable,
         }),
       ),
-    [model, version, grouping, t],
+    [model, version, grouping.by, grouping.without, t],
   );
   const key = resources.join(" ");
   const columns = useMemo(

@@ -24,6 +24,7 @@ import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
 import type { Mistake } from "../api/manifests";
 import type { Field } from "../api/schemas";
+import { texts } from "../texts";
 import { styleNonce } from "./nonce";
 import { pathAt } from "./yaml-path";
 
@@ -79,6 +80,7 @@ export function YamlEditor({ label, text, isReadOnly = false, onChange, check, f
   useEffect(() => {
     const extensions: Extension[] = [
       EditorView.cspNonce.of(styleNonce().styleNonce ?? ""),
+      EditorState.phrases.of(texts.value.editor),
       LOOK,
       lineNumbers(),
       foldGutter(),

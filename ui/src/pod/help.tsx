@@ -43,7 +43,9 @@ export function HelpFor({ namespace, name, attempt, at }: HelpProps) {
         {isBusy ? t.searching : t.search}
       </button>
       {error !== undefined && <Problem error={error} />}
-      {help && (help.suggestions.length === 0 || help.fits) && <p>{help.fits ? help.message : t.nothing}</p>}
+      {help?.fits && <p lang="en">{help.message}</p>}
+      {help && !help.fits && help.suggestions.length === 0 && <p>{t.nothing}</p>}
+      {help && help.suggestions.length > 0 && <p class="muted">{t.costs}</p>}
       {help && (
         <ol class="suggestions">
           {help.suggestions.map((one) => (
@@ -82,9 +84,9 @@ export function SuggestionItem({ suggestion, at }: { suggestion: Suggestion; at:
   return (
     <li>
       <p>
-        <strong>{suggestion.summary}</strong> → {suggestion.node}{" "}
+        <strong lang="en">{suggestion.summary}</strong> → {suggestion.node}{" "}
         <span class="muted">
-          {suggestion.kind} · {t.cost(suggestion.cost)}
+          {t.kinds[suggestion.kind] ?? suggestion.kind} · {t.cost(suggestion.cost)}
         </span>
       </p>
       <div class="toolbar">

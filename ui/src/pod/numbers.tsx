@@ -37,9 +37,9 @@ export function NumbersOf({ namespace, name, attempt, uid, node, version }: Numb
           {Object.entries(told.plugins).map(([plugin, said]) => (
             <li key={plugin}>
               <strong class={said === "passed" ? "good" : "bad"}>{plugin}</strong>:{" "}
-              {said === "passed" ? t.passed : said}
+              {said === "passed" ? t.passed : <span lang="en">{said}</span>}
               {told.facts?.[plugin]?.map((fact) => (
-                <p key={fact.text} class={fact.fits ? "fact" : "fact bad"}>
+                <p key={fact.text} class={fact.fits ? "fact" : "fact bad"} lang="en">
                   {fact.text}
                 </p>
               ))}

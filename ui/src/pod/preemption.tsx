@@ -13,7 +13,9 @@ export function PreemptionOf({ preemption }: { preemption: Preemption }) {
       {preemption.candidates.length === 0 && <p>{t.none}</p>}
       {preemption.candidates.length > 0 && (
         <WideTable
-          label={preemption.decidedBy ? t.decidedBy(preemption.decidedBy) : t.candidates}
+          label={
+            preemption.decidedBy ? t.decidedBy(t.rungs[preemption.decidedBy] ?? preemption.decidedBy) : t.candidates
+          }
           captioned
           heads={[t.node, t.victims, t.budgets, t.top, t.sum, t.start]}
         >
@@ -35,7 +37,7 @@ export function PreemptionOf({ preemption }: { preemption: Preemption }) {
           <ul>
             {others.slice(0, 200).map(([node, status]) => (
               <li key={node}>
-                {node}: {status.message}
+                {node}: <span lang="en">{status.message}</span>
               </li>
             ))}
           </ul>

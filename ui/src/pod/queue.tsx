@@ -16,7 +16,10 @@ export function QueueOf({ told }: { told: Explanation }) {
           <ol>
             {told.moves.map((move, at) => (
               <li key={at}>
-                {clock(move.time)} · {move.place} · {move.reason}
+                {clock(move.time)} ·{" "}
+                <span lang="en">
+                  {move.place} · {move.reason}
+                </span>
               </li>
             ))}
           </ol>
@@ -39,7 +42,7 @@ function Waiting({ queue }: { queue: Queue }) {
           <ul>
             {queue.wokenBy.map(({ plugin, events }) => (
               <li key={plugin}>
-                {plugin}: {events.join(", ")}
+                {plugin}: <span lang="en">{events.join(", ")}</span>
               </li>
             ))}
           </ul>

@@ -25,7 +25,10 @@ export function Trace({ namespace, name, version, until }: TraceProps) {
           .filter((span) => !until || span.at <= until)
           .map((span, at) => (
             <li key={at}>
-              <span class="muted">{`+${span.afterSeconds.toFixed(3)} s`}</span> <strong>{span.step}</strong> {span.text}
+              <span class="muted">{`+${span.afterSeconds.toFixed(3)} s`}</span>{" "}
+              <span lang="en">
+                <strong>{span.step}</strong> {span.text}
+              </span>
             </li>
           ))}
       </ol>

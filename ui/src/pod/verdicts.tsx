@@ -105,9 +105,19 @@ function filters(told: Explanation): ColDef<NodeVerdict>[] {
       const said = data?.plugins[plugin];
       return said === "passed" ? passed : (said ?? "");
     },
+    cellRenderer: quoted,
     tooltipValueGetter: ({ value }) => value,
     cellClass: ({ value }) => (value === passed ? "good" : value ? "bad" : ""),
   }));
+}
+
+/** What a plugin said, in its own words but where it only agreed. */
+function quoted({ value }: { value: string }): HTMLElement | string {
+  if (!value || value === texts.value.pod.passed) return value;
+  const words = document.createElement("span");
+  words.lang = "en";
+  words.textContent = value;
+  return words;
 }
 
 function scores(told: Explanation): ColDef<NodeVerdict>[] {

@@ -1,5 +1,6 @@
 /** Lines in a chart, with the values under the pointer, or under a mark that arrow keys move. */
 
+import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import type { Points } from "../api/scenarios";
 import { roundTop, valueWords } from "./numbers";
@@ -11,7 +12,7 @@ export interface Line {
 
 interface ChartProps {
   title: string;
-  about?: string;
+  about?: ComponentChildren;
   lines: Line[];
   /** Units of the values, and of what they stand over. */
   unit: string;

@@ -7,6 +7,7 @@ import { Choice } from "../shell/choice";
 import { texts } from "../texts";
 import { changeWords, valueWords } from "./numbers";
 import { cumulated, OverTime, Waits } from "./result";
+import { configurationWords } from "./runs";
 
 export function ComparisonOf({ found }: { found: ComparisonResult }) {
   const t = texts.value.scenarios;
@@ -20,7 +21,7 @@ export function ComparisonOf({ found }: { found: ComparisonResult }) {
       <ul class="legend">
         {found.configs.map((name, place) => (
           <li key={place}>
-            <strong>{letters[place]}</strong> {name}
+            <strong>{letters[place]}</strong> {configurationWords(name)}
           </li>
         ))}
       </ul>
@@ -37,7 +38,7 @@ export function ComparisonOf({ found }: { found: ComparisonResult }) {
         <MovedPods key={place} moved={one} letter={letterOf(place + 1)} />
       ))}
       <p class="muted">
-        {t.seeds} {found.seeds.join(", ")} · {t.serviceTime} {found.serviceTime}
+        {t.seeds} {found.seeds.join(", ")} · {t.serviceTime} <span lang="en">{found.serviceTime}</span>
       </p>
     </>
   );
@@ -61,9 +62,10 @@ function Answer({ found, place, name }: { found: ComparisonResult; place: number
   const better = verdicts.filter((one) => one === "better").length;
   const worse = verdicts.filter((one) => one === "worse").length;
   const pods = found.moved[place]?.pods ?? 0;
+  const isWell = worse <= better && !found.interrupted && found.failed.every((runs) => !runs[place + 1]?.length);
   return (
-    <p class={worse > better ? "answer waits" : "answer"}>
-      {t.answer(name, better, worse, pods)} {found.seeds.length < 2 && t.oneSeed}
+    <p class={isWell ? "answer" : "answer waits"}>
+      {t.answer(configurationWords(name), better, worse, pods)} {found.seeds.length < 2 && t.oneSeed}
     </p>
   );
 }
@@ -81,7 +83,9 @@ function Failures({ found, letters }: { found: ComparisonResult; letters: string
       <strong>{t.assertionsFail}</strong>
       <ul>
         {told.map((one) => (
-          <li key={one}>{one}</li>
+          <li key={one} lang="en">
+            {one}
+          </li>
         ))}
       </ul>
     </div>
@@ -152,7 +156,7 @@ function MetricRow({ metric }: { metric: ComparedMetric }) {
   const t = texts.value.scenarios;
   return (
     <tr>
-      <th scope="row" title={metric.text}>
+      <th scope="row" lang="en" title={metric.text}>
         {metric.name}
       </th>
       {metric.means.map((mean, place) => (
@@ -188,7 +192,7 @@ function MovedPods({ moved, letter }: { moved: ComparisonResult["moved"][number]
   const chosen = moved.described.filter((one) => !plugin || flippedBy(one) === plugin);
   return (
     <section>
-      <h2>{t.moved(moved.pods, letter, moved.config)}</h2>
+      <h2>{t.moved(moved.pods, letter, configurationWords(moved.config))}</h2>
       {moved.pods > 0 && (
         <>
           <div class="toolbar">
@@ -203,18 +207,18 @@ function MovedPods({ moved, letter }: { moved: ComparisonResult["moved"][number]
             />
           </div>
           <WideTable
-            label={t.moved(moved.pods, letter, moved.config)}
+            label={t.moved(moved.pods, letter, configurationWords(moved.config))}
             heads={[t.pod, t.seed, "A", letter, t.flippedBy, t.why]}
           >
             {chosen.slice(0, SHOWN).map((one) => (
               <tr key={`${one.seed} ${one.pod}`}>
                 <th scope="row">{one.pod}</th>
                 <td>{one.seed}</td>
-                <td>{one.before || "–"}</td>
-                <td>{one.after || "–"}</td>
+                <td>{one.before || texts.value.moves.waits}</td>
+                <td>{one.after || texts.value.moves.waits}</td>
                 <td>{flippedBy(one)}</td>
                 <td>
-                  {one.reason}
+                  <span lang="en">{one.reason}</span>
                   {one.decisions && <Decisions one={one} letter={letter} />}
                 </td>
               </tr>

@@ -21,7 +21,7 @@ import { Chart } from "./chart";
 import { ComparisonOf } from "./comparison";
 import { duration } from "./numbers";
 import { RunOf } from "./result";
-import { stateWords } from "./runs";
+import { configurationWords, stateWords } from "./runs";
 
 export function RunPage({ id }: { id: string }) {
   const t = texts.value.scenarios;
@@ -31,7 +31,7 @@ export function RunPage({ id }: { id: string }) {
       <h1>{run ? `${t.title(run.kind, id)}: ${run.scenario}` : t.title("run", id)}</h1>
       <p class="muted">
         <a href={link(["scenarios"])}>{t.back}</a>
-        {run && ` · ${run.configurations.join(" ↔ ")}`}
+        {run && ` · ${run.configurations.map(configurationWords).join(" ↔ ")}`}
         {run?.seeds && ` · ${t.seeds} ${run.seeds}`}
       </p>
       {error !== undefined && <Problem error={error} />}
@@ -145,7 +145,7 @@ function ResultOf({ run, result }: { run: ScenarioRun; result: Result }) {
   return (
     <>
       {result.warnings?.map((warning) => (
-        <p key={warning} class="stale">
+        <p key={warning} class="stale" lang="en">
           {warning}
         </p>
       ))}

@@ -61,7 +61,7 @@ export function Runs() {
               <a href={link(["scenarios", one.id])}>{t.title(one.kind, one.id)}</a>
             </td>
             <td>{one.scenario}</td>
-            <td>{one.configurations.join(" ↔ ")}</td>
+            <td>{one.configurations.map(configurationWords).join(" ↔ ")}</td>
             <td>{one.seeds || t.seedOwn}</td>
             <td>{stateWords(one)}</td>
             <td>{new Date(one.created).toLocaleTimeString(language.value)}</td>
@@ -102,4 +102,12 @@ export function stateWords(run: ScenarioRun): string {
   const t = texts.value.scenarios;
   const state = t.states[run.state];
   return run.state === "running" && run.progress ? `${state}, ${duration(run.progress.time_s)}` : state;
+}
+
+/** What a scenario's own configuration is called by the simulator. */
+const OWN = "the scenario's own";
+
+/** The name of a configuration, as it is shown. */
+export function configurationWords(name: string): string {
+  return name === OWN ? texts.value.scenarios.names.own : name;
 }

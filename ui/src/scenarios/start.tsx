@@ -77,7 +77,9 @@ export function Start({ query }: { query: URLSearchParams }) {
             }}
           />
         </label>
-        <span class="muted">{offer.scenarios.find((one) => one.name === chosen)?.about}</span>
+        <span class="muted" lang="en">
+          {offer.scenarios.find((one) => one.name === chosen)?.about}
+        </span>
       </div>
       <div class="short">
         <YamlEditor

@@ -11,7 +11,8 @@ import { tellMissing, useLate } from "./away";
 import { Choice } from "./choice";
 import { Login } from "./login";
 import { Notices, Problem } from "./problem";
-import { amend, at, link, place } from "./router";
+import { amend, at, link, place, strayAt } from "./router";
+import { Stray } from "./stray";
 import { THEMES, type Theme, theme } from "./theme";
 
 export function App() {
@@ -26,6 +27,9 @@ export function App() {
         <div class="stale" role="status">
           {texts.value.shell.stale(new Date(staleSince.value).toLocaleTimeString(language.value))}
         </div>
+      )}
+      {strayAt.value && !isLogin && (
+        <Stray name="at" words={texts.value.errors.strayMoment(strayAt.value)} action={texts.value.time.now} />
       )}
       {isTimeOpen() && !isLogin && <LateTimeBar />}
       {isLogin ? <Login /> : <CurrentPage />}
@@ -70,7 +74,7 @@ function Header({ withPages }: { withPages: boolean }) {
           {Object.entries(PAGES).map(
             ([name, page]) =>
               page.title && (
-                <a key={name} href={link([name])} aria-current={name === current ? "page" : undefined}>
+                <a key={name} href={link([name])} aria-current={currentOf(name, current)}>
                   {page.title(texts.value)}
                 </a>
               ),
@@ -84,6 +88,7 @@ function Header({ withPages }: { withPages: boolean }) {
           </button>
         )}
         <Choice
+          isTerse
           label={t.theme}
           value={theme.value}
           options={THEMES.map((one) => [one, t.themes[one]])}
@@ -92,6 +97,7 @@ function Header({ withPages }: { withPages: boolean }) {
           }}
         />
         <Choice
+          isTerse
           label={t.language}
           value={language.value}
           options={Object.entries(LANGUAGE_NAMES)}
@@ -107,6 +113,12 @@ function Header({ withPages }: { withPages: boolean }) {
       </div>
     </header>
   );
+}
+
+/** Whether an entry of the navigation is the current page, or the one below which it is found. */
+function currentOf(entry: string, current: string): "page" | "true" | undefined {
+  if (entry === current) return "page";
+  return Object.hasOwn(PAGES, current) && PAGES[current]?.under === entry ? "true" : undefined;
 }
 
 /** None when the name is no page's, or when the path ends before it tells what the page is to show. */

@@ -1,24 +1,41 @@
 /** What went wrong and what to do about it, in place or at the edge of the page. */
 
 import { signal } from "@preact/signals";
-import { ApiError } from "../api/http";
+import { ApiError, PageError } from "../api/http";
 import { texts } from "../texts";
 
-function told(error: unknown): { cause: string; hint: string } {
+interface Told {
+  cause: string;
+  /** In the words of the server, which are English; `advice` is the page's own. */
+  hint?: string;
+  advice?: string;
+  isOwn?: boolean;
+}
+
+function told(error: unknown): Told {
   const t = texts.value.errors;
-  if (!(error instanceof ApiError)) return { cause: error instanceof Error ? error.message : String(error), hint: "" };
-  if (error.status === 0) return { cause: t.unreachable, hint: t.unreachableHint };
-  return { cause: error.message, hint: error.hint || (error.reason === "Conflict" ? t.conflictHint : "") };
+  if (error instanceof PageError) return { cause: error.message, advice: error.hint, isOwn: true };
+  if (!(error instanceof ApiError)) return { cause: error instanceof Error ? error.message : String(error) };
+  if (error.status === 0) return { cause: t.unreachable, advice: t.unreachableHint, isOwn: true };
+  if (error.hint) return { cause: error.message, hint: error.hint };
+  return { cause: error.message, advice: error.advice || (error.reason === "Conflict" ? t.conflictHint : "") };
 }
 
 /** An error in the place of what could not be shown. */
 export function Problem({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
-  const { cause, hint } = told(error);
+  const { cause, hint, advice, isOwn } = told(error);
   return (
     <div class="problem" role="alert">
       <strong>{texts.value.errors.title}</strong>
-      <p class="cause">{cause}</p>
-      {hint && <p class="hint">{hint}</p>}
+      <p class="cause" lang={isOwn ? undefined : "en"}>
+        {cause}
+      </p>
+      {hint && (
+        <p class="hint" lang="en">
+          {hint}
+        </p>
+      )}
+      {advice && <p class="hint">{advice}</p>}
       {onRetry && (
         <button type="button" onClick={onRetry}>
           {texts.value.errors.retry}

@@ -28,8 +28,17 @@ function decoded(part: string): string {
   }
 }
 
+const askedAt = computed(() => place.value.query.get("at") ?? "");
+
 /** The revision of the past that is shown; 0 is now. */
-export const at = computed(() => Number(place.value.query.get("at")) || 0);
+export const at = computed(() => (isRevision(askedAt.value) ? Number(askedAt.value) : 0));
+
+/** What the link asks for as a moment, where that is none; else empty. */
+export const strayAt = computed(() => (isRevision(askedAt.value) ? "" : askedAt.value));
+
+function isRevision(text: string): boolean {
+  return /^\d+$/.test(text);
+}
 
 /**
  * The link of a place; what is empty is left out of its query. Pages that can show the past stay at the moment that is

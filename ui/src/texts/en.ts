@@ -1,9 +1,12 @@
+import type { AnswerFacts } from "../pod/answer";
+import { either, kindPlural, plural } from "./plural.ts";
+
 export const en = {
   shell: {
     skip: "Skip to content",
     navigation: "Pages",
     theme: "Theme",
-    themes: { system: "As the system", light: "Light", dark: "Dark" },
+    themes: { system: "Auto", light: "Light", dark: "Dark" },
     language: "Language",
     logout: "Log out",
     loading: "Loading…",
@@ -25,6 +28,12 @@ export const en = {
     unreachableHint: "Start it with `schedlab up`; this page then goes on by itself.",
     conflictHint: "Somebody changed the object meanwhile. Load it again, and make your change once more.",
     retry: "Try again",
+    noKind: "apiVersion and kind say what an object is.",
+    notMade: (change: string) => `A change like ${change} cannot be made here.`,
+    strayMoment: (asked: string) =>
+      `The link asks for the moment “${asked}”, which is no number of a revision. What you see is now.`,
+    stray: (name: string, value: string) => `The link says ${name}=${value}, which means nothing here: it is left out.`,
+    leaveOut: "Take it out of the link",
   },
   time: {
     title: "Time machine",
@@ -45,7 +54,7 @@ export const en = {
     none: "This simulator keeps nothing of the past: it was started with --history 0.",
     whole: (oldest: string) => `Everything since ${oldest}, when the cluster began, can be shown.`,
     forgotten: (oldest: string, history: number) =>
-      `What was before ${oldest} is forgotten: the newest ${history.toLocaleString("en")} changes are kept. Start with a higher --history to keep more.`,
+      `What was before ${oldest} is forgotten: what is kept reaches back over ${plural(history, "change")}. Start with a higher --history to keep more.`,
   },
   pages: {
     map: "Cluster map",
@@ -58,6 +67,10 @@ export const en = {
     learn: "Learn",
     snapshot: "Snapshots",
   },
+  /** What the library of the tables says; in English by itself. */
+  grid: {} as Record<string, string>,
+  /** The same of the editor's. */
+  editor: {} as Record<string, string>,
   objects: {
     about: "Every kind that this cluster's API serves.",
     find: "Find",
@@ -70,7 +83,7 @@ export const en = {
     selector: "Labels",
     wide: "More columns",
     create: "Create…",
-    count: (count: number) => (count === 1 ? "1 object" : `${count.toLocaleString("en")} objects`),
+    count: (count: number) => plural(count, "object"),
   },
   object: {
     edit: "Edit",
@@ -102,9 +115,9 @@ export const en = {
     files: "Files",
     create: "Create",
     unread: "The text cannot be read",
-    failed: (count: number) => (count === 1 ? "One more was not created" : `${count} more were not created`),
+    failed: (count: number) => `${plural(count, "more was", "more were")} not created`,
     nothing: "There is nothing to create: choose a template, open files, or write manifests below.",
-    made: (count: number) => (count === 1 ? "Created:" : `Created ${count} objects:`),
+    made: (count: number) => `Created ${plural(count, "object")}:`,
   },
   scenarios: {
     about:
@@ -118,7 +131,7 @@ export const en = {
     nothing: "Nothing",
     own: "The scenario's own",
     cluster: "This cluster's",
-    names: { cluster: "this cluster's", written: "written here" },
+    names: { own: "the scenario's own", cluster: "this cluster's", written: "written here" },
     seed: "Seed",
     seeds: "Seeds",
     seedOwn: "its own",
@@ -140,7 +153,7 @@ export const en = {
     back: "All scenarios",
     seedOf: (seed: number, seeds: number) => `seed ${seed} of ${seeds},`,
     until: (time: string) => `ends at ${time} at the latest,`,
-    speed: (times: number) => `${times.toLocaleString("en")} times as fast as a clock`,
+    speed: (times: number) => `${plural(times, "time", "times")} as fast as a clock`,
     save: "Save:",
     nothingCame: "It ended before anything was measured.",
     ended: (how: string, time: string) =>
@@ -152,7 +165,9 @@ export const en = {
       })[how] ?? `It ended after ${time}.`,
     wasCancelled: (time: string) => `It was cancelled at ${time}; what is told is what had happened until then.`,
     verdicts: (holding: number, all: number) =>
-      holding === all ? "All assertions hold." : `${all - holding} of ${all} assertions do not hold.`,
+      holding === all
+        ? "All assertions hold."
+        : `${all - holding} of ${plural(all, "assertion")} ${either(all - holding, "does", "do")} not hold.`,
     figures: {
       pods_created: "Pods created",
       pods_scheduled: "Scheduled",
@@ -184,7 +199,7 @@ export const en = {
     foundHead: "Found",
     holds: "holds",
     fails: "fails",
-    stillWaiting: (pods: number) => (pods === 1 ? "1 pod waits at the end" : `${pods} pods wait at the end`),
+    stillWaiting: (pods: number) => `${plural(pods, "pod waits", "pods wait")} at the end`,
     overTime: "Over time",
     overTimeOf: (seed: number) => `Over time, seed ${seed}`,
     show: "Show",
@@ -195,32 +210,32 @@ export const en = {
     waitsAbout: "Share of the scheduled pods that waited no longer",
     attempts: "Attempts",
     attemptsAbout: "Share of the pods that took no more attempts",
-    allMetrics: (count: number) => `All ${count} metrics`,
+    allMetrics: (count: number) => `All ${plural(count, "metric")}`,
     serviceTime: "Scheduler service time",
-    interrupted: (seeds: number) => `It was cancelled: ${seeds === 1 ? "1 seed is" : `${seeds} seeds are`} told.`,
+    interrupted: (seeds: number) => `It was cancelled: ${plural(seeds, "seed is", "seeds are")} told.`,
     answer: (name: string, better: number, worse: number, pods: number) =>
       better || worse
-        ? `${name} is clearly better in ${better} metrics and clearly worse in ${worse}; ${pods.toLocaleString("en")} pods are placed elsewhere.`
-        : `No metric is clearly better or worse with ${name}; ${pods.toLocaleString("en")} pods are placed elsewhere.`,
+        ? `${name} is clearly better in ${plural(better, "metric")} and clearly worse in ${worse}; ${plural(pods, "pod is", "pods are")} placed elsewhere.`
+        : `No metric is clearly better or worse with ${name}; ${plural(pods, "pod is", "pods are")} placed elsewhere.`,
     oneSeed: "One seed tells nothing of chance: give several, like 1..5.",
     assertionsFail: "Assertions that do not hold",
     metrics: "Metrics",
     metric: "Metric",
-    different: (count: number) => `The ${count} that differ`,
+    different: (count: number) => `The ${count} that ${either(count, "differs", "differ")}`,
     interval: "Means over the seeds; differences with their 95 % intervals.",
     same: "All metrics are the same.",
     better: "better",
     worse: "worse",
     unclear: "unclear",
     moved: (pods: number, letter: string, name: string) =>
-      `${pods.toLocaleString("en")} pods placed elsewhere with ${letter}, ${name}`,
+      `${plural(pods, "pod")} placed elsewhere with ${letter}, ${name}`,
     flippedBy: "Flipped by",
     pod: "Pod",
     why: "Why",
     points: "Points",
     node: "Node",
     total: "Total",
-    moreInFile: (pods: number) => `${pods.toLocaleString("en")} more are in moved.csv.`,
+    moreInFile: (pods: number) => `${plural(pods, "more is", "more are")} in moved.csv.`,
   },
   scheduler: {
     about:
@@ -254,6 +269,8 @@ export const en = {
     keys: "Arrow keys go from node to node, Enter opens one. The table shows the same in words.",
     group: "Groups",
     ungrouped: "None",
+    /** The heading of nodes that lack what the others are grouped by. */
+    without: (what: string) => `no ${what}`,
     taints: "Taints",
     fill: "Resource",
     show: "Show",
@@ -263,9 +280,8 @@ export const en = {
     colour: "Colours",
     colourings: { workload: "Workload", priority: "Priority", phase: "Phase" },
     summary: (nodes: number, pods: number, waiting: number) =>
-      `${nodes.toLocaleString("en")} nodes, ${pods.toLocaleString("en")} pods${waiting ? `, ${waiting.toLocaleString("en")} waiting` : ""}`,
-    waiting: (count: number) =>
-      count === 1 ? "1 pod waits for a node:" : `${count.toLocaleString("en")} pods wait for a node:`,
+      `${plural(nodes, "node")}, ${plural(pods, "pod")}${waiting ? `, ${waiting.toLocaleString("en")} waiting` : ""}`,
+    waiting: (count: number) => `${plural(count, "pod waits", "pods wait")} for a node:`,
     more: "All…",
     empty: "There are no nodes yet.",
     emptyLink: "Create the shop example",
@@ -274,12 +290,14 @@ export const en = {
     ready: "Ready",
     notReady: "Not ready",
     cordoned: "Takes no pods (cordoned)",
-    podCount: (count: number) => (count === 1 ? "1 pod" : `${count} pods`),
+    podCount: (count: number) => plural(count, "pod"),
     priority: (value: number) => `priority ${value}`,
   },
   pod: {
     object: "Object",
     export: "Save as a page",
+    /** A sentence of the page's own beside the simulator's, which is English. */
+    answer: (_: AnswerFacts) => "",
     extenders: "Calls of extenders",
     attempts: "Attempts",
     attempt: (number: number) => `Attempt ${number}`,
@@ -298,7 +316,7 @@ export const en = {
       })[result] ?? result,
     states: (state: string) =>
       ({ pending: "waits", bound: "has a node", terminating: "is being deleted", deleted: "is gone" })[state] ?? state,
-    verdicts: (nodes: number) => (nodes === 1 ? "The node" : `${nodes.toLocaleString("en")} nodes`),
+    verdicts: (nodes: number) => plural(nodes, "node"),
     show: "Show",
     filters: "Filters",
     scores: "Scores",
@@ -320,17 +338,18 @@ export const en = {
       candidates === 1
         ? "It was the only node that fits."
         : tied > 1
-          ? `${tied} of ${candidates} nodes that fit share the best score of ${total}.`
-          : `${total} points, ${margin} more than the next of ${candidates} nodes that fit.`,
+          ? `${tied} of ${plural(candidates, "node")} that fit share the best score of ${total}.`
+          : `${plural(total, "point")}, ${margin} more than the next of ${plural(candidates, "node")} that fit.`,
     tied: "With the same score",
     versus: "Compare with",
-    difference: (selected: string, other: string, margin: number) => `${selected} against ${other}: ${margin} points`,
+    difference: (selected: string, other: string, margin: number) =>
+      `${selected} against ${other}: ${plural(margin, "point")}`,
     plugin: "Plugin",
     points: "Points",
     weights: "Weights with which the choice stands",
     weight: "Weight",
     stands: "Stands from – to",
-    luck: (seeds: number) => `Luck: what ${seeds} other dice would have chosen`,
+    luck: (seeds: number) => `Luck: what ${plural(seeds, "other roll", "other rolls")} of the dice would have chosen`,
     trace: "The way of the pod",
   },
   preemption: {
@@ -338,13 +357,14 @@ export const en = {
     none: "There is nobody whose going would make room.",
     candidates: "Candidates",
     decidedBy: (rung: string) => `Decided by: ${rung}`,
+    rungs: {} as Record<string, string>,
     node: "Node",
     victims: "Victims",
     budgets: "Broken budgets",
     top: "Highest priority",
     sum: "Sum of priorities",
     start: "Latest start",
-    notCandidates: (nodes: number) => `${nodes} nodes are no candidates`,
+    notCandidates: (nodes: number) => plural(nodes, "node is no candidate", "nodes are no candidates"),
   },
   queue: {
     title: "Queue",
@@ -353,7 +373,7 @@ export const en = {
     flush: (time: string) => `Without any event it is tried again after ${time}.`,
     wokenBy: "What would wake it",
     skipped: "Events that did not",
-    moves: (count: number) => `Its ${count} moves through the queue`,
+    moves: (count: number) => `Its ${plural(count, "move")} through the queue`,
   },
   help: {
     title: "What would help",
@@ -361,6 +381,28 @@ export const en = {
     searching: "Searching…",
     nothing: "No change that is known here would help.",
     cost: (cost: number) => `cost ${cost}`,
+    costs:
+      "The lowest cost comes first. Cost has no unit: it says how much a change asks, of a node (from 10), of the pod (from 20), of other pods (from 65, and more when they then wait or are gone), or one more node (90).",
+    /** Where the kind of a suggestion has no words here, its name stands. */
+    kinds: {
+      "scheduling-gate": "scheduling gate",
+      uncordon: "uncordon",
+      "scheduler-name": "scheduler name",
+      toleration: "toleration",
+      "node-label": "node label",
+      request: "request",
+      maxSkew: "spreading",
+      whenUnsatisfiable: "spreading",
+      "node-affinity": "node affinity",
+      "pod-affinity": "pod affinity",
+      device: "device",
+      "host-port": "host port",
+      priority: "priority",
+      evict: "eviction",
+      volume: "volume",
+      "new-node": "new node",
+      combination: "combination",
+    } as Record<string, string>,
     try: "Try on a copy",
     tryThen: "Try on a copy of then",
     trying: "Trying…",
@@ -370,21 +412,16 @@ export const en = {
     commands: "Commands",
   },
   moves: {
-    later: (seconds: number) => `On a copy of the cluster, ${seconds} seconds later:`,
+    later: (seconds: number) => `On a copy of the cluster, ${plural(seconds, "second")} later:`,
     none: "On a copy of the cluster no pod moved.",
     gone: "gone",
     waits: "waits",
     notYet: "not there yet",
     otherwise: (count: number, pods: number) =>
-      count === 1
-        ? `1 of ${pods} pods would have ended up elsewhere than it did.`
-        : `${count} of ${pods} pods would have ended up elsewhere than they did.`,
+      `${count} of ${plural(pods, "pod")} would have ended up elsewhere than ${either(count, "it", "they")} did.`,
     compared: (seconds: number, time: string) =>
-      `The copy ran for ${seconds} seconds; “really” is how it was at ${time}.`,
-    came: (count: number) =>
-      count === 1
-        ? "1 pod that came later is not on the copy."
-        : `${count.toLocaleString("en")} pods that came later are not on the copy.`,
+      `The copy ran for ${plural(seconds, "second")}; “really” is how it was at ${time}.`,
+    came: (count: number) => `${plural(count, "pod that came later is", "pods that came later are")} not on the copy.`,
     pod: "Pod",
     before: "Then",
     copy: "With the changes",
@@ -423,12 +460,12 @@ export const en = {
   pending: {
     everywhere: "All namespaces",
     count: (pending: number, pods: number) =>
-      `${pending.toLocaleString("en")} of ${pods.toLocaleString("en")} pods wait for a node`,
+      `${pending.toLocaleString("en")} of ${plural(pods, "pod")} ${either(pending, "waits", "wait")} for a node`,
     trend: (more: number) =>
       more > 0 ? `${more} more than when this page was opened` : `${-more} fewer than when this page was opened`,
     none: "No pod waits.",
-    group: (count: number) => (count === 1 ? "1 pod" : `${count.toLocaleString("en")} pods`),
-    reason: (reason: string, nodes: number) => (nodes === 1 ? `${reason} – 1 node` : `${reason} – ${nodes} nodes`),
+    group: (count: number) => plural(count, "pod"),
+    nodes: (nodes: number) => plural(nodes, "node"),
     more: (count: number) => `${count} more`,
     fix: "Cheapest fix",
     room: "Free room",
@@ -437,9 +474,10 @@ export const en = {
     requested: "Requested",
     free: "Free",
     causes: "Why it is free",
+    why: {} as Record<string, string>,
     largest: (cpu: string, memory: string) => `The largest pod that still fits: ${cpu} CPU with ${memory}.`,
     typical: (cpu: string, memory: string, fit: number) =>
-      `Of the typical pod (${cpu} CPU, ${memory}) ${fit} more fit.`,
+      `Of the typical pod (${cpu} CPU, ${memory}) ${fit} more ${either(fit, "fits", "fit")}.`,
   },
   learn: {
     about:
@@ -448,10 +486,10 @@ export const en = {
       "A lesson works in a namespace of its own, on nodes of its own: their taint keeps other pods away, and its pods select only them. What it made goes when you go on, finish or remove it.",
     all: "All lessons",
     noLesson: "There is no such lesson",
-    steps: (count: number) => (count === 1 ? "1 step" : `${count} steps`),
+    steps: (count: number) => plural(count, "step"),
     stepsOf: (title: string) => `Steps: ${title}`,
     progress: (answered: number, steps: number, right: number) =>
-      `${answered} of ${steps} steps answered, ${right} predicted right`,
+      `${answered} of ${plural(steps, "step")} answered, ${right} predicted right`,
     start: "Start",
     goOn: "Continue",
     lookAgain: "Look again",
@@ -464,6 +502,7 @@ export const en = {
       `The namespace ${name} is removed, with its pods, its nodes and all else that the lesson made.`,
     sureOfOthers: (name: string) => `Remove ${name}? Somebody else may be at this lesson.`,
     make: "Create the objects",
+    kinds: (count: number, kind: string) => plural(count, kind, kindPlural(kind)),
     willMake: (objects: string) => `This step creates in the cluster, in a namespace of its own: ${objects}.`,
     answeredBefore: (isRight: boolean) =>
       `You have done this step; your prediction was ${isRight ? "right" : "not right"}. Its objects are removed. Create them again to see the decision, or to predict anew.`,
@@ -477,6 +516,7 @@ export const en = {
     labels: "Labels",
     taints: "Taints",
     pods: "Pods",
+    noPods: "none",
     waiting: "Pending:",
     waits: "stays Pending",
     toBeMade: "To be created once you have predicted",

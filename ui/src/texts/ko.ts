@@ -1,11 +1,14 @@
 import type { Texts } from ".";
 
+/** A number of things, which Korean counts all alike. */
+const items = (count: number) => `${count.toLocaleString("ko")}개`;
+
 export const ko: Texts = {
   shell: {
     skip: "본문으로 건너뛰기",
     navigation: "페이지",
     theme: "테마",
-    themes: { system: "시스템 설정", light: "밝게", dark: "어둡게" },
+    themes: { system: "자동", light: "밝게", dark: "어둡게" },
     language: "언어",
     logout: "로그아웃",
     loading: "불러오는 중…",
@@ -27,6 +30,11 @@ export const ko: Texts = {
     unreachableHint: "`schedlab up`으로 시작하면 이 페이지가 자동으로 이어집니다.",
     conflictHint: "그 사이에 다른 변경이 있었습니다. 객체를 다시 불러온 뒤 변경하세요.",
     retry: "다시 시도",
+    noKind: "apiVersion과 kind로 어떤 객체인지 적어야 합니다.",
+    notMade: (change) => `${change} 같은 변경은 여기서 할 수 없습니다.`,
+    strayMoment: (asked) => `링크가 가리키는 시점 “${asked}”은(는) 리비전 번호가 아닙니다. 지금의 상태를 보여 줍니다.`,
+    stray: (name, value) => `링크의 ${name}=${value}은(는) 여기서 뜻이 없어 무시했습니다.`,
+    leaveOut: "링크에서 빼기",
   },
   time: {
     title: "타임머신",
@@ -43,11 +51,11 @@ export const ko: Texts = {
     previousAttempt: "이전 시도",
     next: "다음",
     nextAttempt: "다음 시도",
-    more: (count) => `외 ${count.toLocaleString("ko")}개`,
+    more: (count) => `외 ${items(count)}`,
     none: "이 시뮬레이터는 --history 0으로 시작되어 과거를 보관하지 않습니다.",
     whole: (oldest) => `클러스터가 시작된 ${oldest}부터 모두 볼 수 있습니다.`,
     forgotten: (oldest, history) =>
-      `${oldest} 이전은 보관되어 있지 않습니다. 최근 변경 ${history.toLocaleString("ko")}개를 보관하며, --history를 늘려 시작하면 더 보관합니다.`,
+      `${oldest} 이전은 보관되어 있지 않습니다. 최근 변경 ${items(history)}를 보관하며, --history를 늘려 시작하면 더 보관합니다.`,
   },
   pages: {
     map: "클러스터 맵",
@@ -59,6 +67,64 @@ export const ko: Texts = {
     scheduler: "스케줄러",
     learn: "배우기",
     snapshot: "스냅샷",
+  },
+  grid: {
+    noMatchingRows: "일치하는 행이 없습니다",
+    ariaSortableColumn: "Enter를 누르면 정렬합니다",
+    ariaFilterColumn: "Ctrl Enter를 누르면 필터를 엽니다",
+    ariaColumnFiltered: "필터가 적용된 열",
+    ariaFilterMenuOpen: "필터 메뉴 열기",
+    ariaLabelColumnFilter: "열 필터",
+    ariaLabelColumnMenu: "열 메뉴",
+    ariaFilteringOperator: "필터 조건",
+    ariaFilterValue: "필터 값",
+    ariaFilterFromValue: "필터 시작 값",
+    ariaFilterToValue: "필터 끝 값",
+    filterOoo: "필터…",
+    equals: "같음",
+    notEqual: "같지 않음",
+    blank: "비어 있음",
+    notBlank: "비어 있지 않음",
+    contains: "포함",
+    notContains: "포함하지 않음",
+    startsWith: "시작 문자",
+    endsWith: "끝 문자",
+    lessThan: "미만",
+    lessThanOrEqual: "이하",
+    greaterThan: "초과",
+    greaterThanOrEqual: "이상",
+    inRange: "범위",
+    inRangeStart: "부터",
+    inRangeEnd: "까지",
+    andCondition: "그리고",
+    orCondition: "또는",
+  },
+  editor: {
+    Completions: "자동 완성",
+    Diagnostics: "진단",
+    "No diagnostics": "문제 없음",
+    Find: "찾기",
+    Replace: "바꾸기",
+    next: "다음",
+    previous: "이전",
+    all: "모두",
+    "match case": "대소문자 구분",
+    regexp: "정규식",
+    "by word": "단어 단위",
+    replace: "바꾸기",
+    "replace all": "모두 바꾸기",
+    close: "닫기",
+    "current match": "현재 일치 항목",
+    "on line": "줄",
+    "replaced match on line $": "$번 줄에서 바꿈",
+    "replaced $ matches": "$개 바꿈",
+    "Go to line": "줄로 이동",
+    go: "이동",
+    "folded code": "접힌 부분",
+    unfold: "펼치기",
+    to: "–",
+    "Control character": "제어 문자",
+    "Selection deleted": "선택 영역 삭제됨",
   },
   objects: {
     about: "이 클러스터의 API가 제공하는 모든 종류입니다.",
@@ -72,7 +138,7 @@ export const ko: Texts = {
     selector: "레이블",
     wide: "열 더 보기",
     create: "만들기…",
-    count: (count) => `객체 ${count.toLocaleString("ko")}개`,
+    count: (count) => `객체 ${items(count)}`,
   },
   object: {
     edit: "편집",
@@ -104,9 +170,9 @@ export const ko: Texts = {
     files: "파일",
     create: "만들기",
     unread: "내용을 읽을 수 없습니다",
-    failed: (count) => `만들지 못한 객체 ${count}개 더 보기`,
+    failed: (count) => `만들지 못한 객체 ${items(count)} 더 보기`,
     nothing: "만들 것이 없습니다. 템플릿을 고르거나, 파일을 열거나, 아래에 매니페스트를 쓰십시오.",
-    made: (count) => `객체 ${count}개를 만들었습니다:`,
+    made: (count) => `객체 ${items(count)}를 만들었습니다:`,
   },
   scenarios: {
     about:
@@ -120,7 +186,7 @@ export const ko: Texts = {
     nothing: "없음",
     own: "시나리오 자체 설정",
     cluster: "이 클러스터의 설정",
-    names: { cluster: "이 클러스터의 설정", written: "작성한 설정" },
+    names: { own: "시나리오 자체 설정", cluster: "이 클러스터의 설정", written: "작성한 설정" },
     seed: "시드",
     seeds: "시드",
     seedOwn: "자체 값",
@@ -140,7 +206,7 @@ export const ko: Texts = {
     compareTwo: "선택한 두 실행 비교",
     states: { waiting: "대기 중", running: "실행 중", finished: "완료", cancelled: "취소됨", failed: "실패" },
     back: "모든 시나리오",
-    seedOf: (seed: number, seeds: number) => `시드 ${seeds}개 중 ${seed}번째,`,
+    seedOf: (seed: number, seeds: number) => `시드 ${items(seeds)} 중 ${seed}번째,`,
     until: (time: string) => `늦어도 ${time}에 끝남,`,
     speed: (times: number) => `시계보다 ${times.toLocaleString("ko")}배 빠름`,
     save: "저장:",
@@ -156,7 +222,7 @@ export const ko: Texts = {
     verdicts: (holding: number, all: number) =>
       holding === all
         ? "모든 검증 조건이 성립합니다."
-        : `검증 조건 ${all}개 중 ${all - holding}개가 성립하지 않습니다.`,
+        : `검증 조건 ${items(all)} 중 ${items(all - holding)}가 성립하지 않습니다.`,
     figures: {
       pods_created: "생성된 파드",
       pods_scheduled: "스케줄됨",
@@ -188,43 +254,43 @@ export const ko: Texts = {
     foundHead: "측정값",
     holds: "성립",
     fails: "불성립",
-    stillWaiting: (pods: number) => `끝에 파드 ${pods}개가 기다립니다`,
+    stillWaiting: (pods: number) => `끝에 파드 ${items(pods)}가 기다립니다`,
     overTime: "시간에 따라",
     overTimeOf: (seed: number) => `시간에 따라, 시드 ${seed}`,
     show: "표시",
     main: "주요 항목",
-    all: (count: number) => `전체 ${count}개`,
+    all: (count: number) => `전체 ${items(count)}`,
     distributions: "분포",
     waits: "대기 시간",
     waitsAbout: "이 시간 안에 스케줄된 파드의 비율",
     attempts: "시도 횟수",
     attemptsAbout: "이 횟수 이하로 시도한 파드의 비율",
-    allMetrics: (count: number) => `지표 ${count}개 모두`,
+    allMetrics: (count: number) => `지표 ${items(count)} 모두`,
     serviceTime: "스케줄러 처리 시간",
-    interrupted: (seeds: number) => `취소되었습니다. 시드 ${seeds}개의 결과를 보여 줍니다.`,
+    interrupted: (seeds: number) => `취소되었습니다. 시드 ${items(seeds)}의 결과를 보여 줍니다.`,
     answer: (name: string, better: number, worse: number, pods: number) =>
       better || worse
-        ? `${name}: 지표 ${better}개가 분명히 더 좋고 ${worse}개가 분명히 더 나쁩니다. 파드 ${pods.toLocaleString("ko")}개가 다른 곳에 배치됩니다.`
-        : `${name}: 분명히 더 좋거나 나쁜 지표가 없습니다. 파드 ${pods.toLocaleString("ko")}개가 다른 곳에 배치됩니다.`,
+        ? `${name}: 지표 ${items(better)}가 분명히 더 좋고 ${items(worse)}가 분명히 더 나쁩니다. 파드 ${items(pods)}가 다른 곳에 배치됩니다.`
+        : `${name}: 분명히 더 좋거나 나쁜 지표가 없습니다. 파드 ${items(pods)}가 다른 곳에 배치됩니다.`,
     oneSeed: "시드 하나로는 우연을 알 수 없습니다. 1..5처럼 여러 개를 지정하세요.",
     assertionsFail: "성립하지 않는 검증 조건",
     metrics: "지표",
     metric: "지표",
-    different: (count: number) => `다른 ${count}개`,
+    different: (count: number) => `다른 ${items(count)}`,
     interval: "시드 평균이며, 차이에는 95% 구간이 있습니다.",
     same: "모든 지표가 같습니다.",
     better: "더 좋음",
     worse: "더 나쁨",
     unclear: "불분명",
     moved: (pods: number, letter: string, name: string) =>
-      `${letter} (${name})에서 다른 곳에 배치된 파드 ${pods.toLocaleString("ko")}개`,
+      `${letter} (${name})에서 다른 곳에 배치된 파드 ${items(pods)}`,
     flippedBy: "바꾼 원인",
     pod: "파드",
     why: "이유",
     points: "점수",
     node: "노드",
     total: "합계",
-    moreInFile: (pods: number) => `나머지 ${pods.toLocaleString("ko")}개는 moved.csv에 있습니다.`,
+    moreInFile: (pods: number) => `나머지 ${items(pods)}는 moved.csv에 있습니다.`,
   },
   scheduler: {
     about:
@@ -257,6 +323,7 @@ export const ko: Texts = {
     keys: "화살표 키로 노드 사이를 이동하고 Enter로 엽니다. 표에서 같은 내용을 글로 볼 수 있습니다.",
     group: "그룹",
     ungrouped: "없음",
+    without: (what) => `${what} 없음`,
     taints: "테인트",
     fill: "리소스",
     show: "보기",
@@ -266,8 +333,8 @@ export const ko: Texts = {
     colour: "색",
     colourings: { workload: "워크로드", priority: "우선순위", phase: "단계" },
     summary: (nodes, pods, waiting) =>
-      `노드 ${nodes.toLocaleString("ko")}개, 파드 ${pods.toLocaleString("ko")}개${waiting ? `, 대기 중 ${waiting.toLocaleString("ko")}개` : ""}`,
-    waiting: (count) => `파드 ${count.toLocaleString("ko")}개가 노드를 기다립니다:`,
+      `노드 ${items(nodes)}, 파드 ${items(pods)}${waiting ? `, 대기 중 ${items(waiting)}` : ""}`,
+    waiting: (count) => `파드 ${items(count)}가 노드를 기다립니다:`,
     more: "모두…",
     empty: "아직 노드가 없습니다.",
     emptyLink: "상점 예제 만들기",
@@ -276,7 +343,7 @@ export const ko: Texts = {
     ready: "준비됨",
     notReady: "준비되지 않음",
     cordoned: "파드를 받지 않음(cordon)",
-    podCount: (count) => `파드 ${count}개`,
+    podCount: (count) => `파드 ${items(count)}`,
     priority: (value) => `우선순위 ${value}`,
   },
   pod: {
@@ -287,6 +354,17 @@ export const ko: Texts = {
     on: (node, phase) => `이 시점에 ${node}에 있었습니다(${phase})`,
     object: "객체",
     export: "페이지로 저장",
+    answer: ({ pod, selected, nodes, total, margin, tied, candidates, turnedDown }) => {
+      const by = turnedDown.map(([plugin, count]) => `${plugin} ${items(count)}`).join(", ");
+      if (!selected)
+        return (
+          by && `${pod}이(가) 들어갈 수 있는 노드가 ${items(nodes)} 중에 없습니다. 거부한 플러그인과 노드 수: ${by}.`
+        );
+      if (candidates === 1) return `${selected}에 배치되었습니다. 적합한 노드가 하나뿐이었습니다.`;
+      if (total === undefined) return `${selected}에 배치되었습니다.`;
+      if (tied > 1) return `${selected}에 배치되었습니다. 노드 ${items(tied)}가 최고 점수 ${total}점으로 같습니다.`;
+      return `${selected}에 ${total}점으로 배치되었습니다. 다음 노드보다 ${margin ?? 0}점 높습니다.`;
+    },
     extenders: "익스텐더 호출",
     attempts: "시도",
     attempt: (number) => `시도 ${number}`,
@@ -296,7 +374,7 @@ export const ko: Texts = {
       ] ?? result,
     states: (state) =>
       ({ pending: "대기 중", bound: "노드에 배치됨", terminating: "삭제 중", deleted: "삭제됨" })[state] ?? state,
-    verdicts: (nodes) => `노드 ${nodes.toLocaleString("ko")}개`,
+    verdicts: (nodes) => `노드 ${items(nodes)}`,
     show: "보기",
     filters: "필터",
     scores: "점수",
@@ -318,8 +396,8 @@ export const ko: Texts = {
       candidates === 1
         ? "적합한 노드가 하나뿐이었습니다."
         : tied > 1
-          ? `적합한 노드 ${candidates}개 중 ${tied}개가 최고 점수 ${total}점으로 같습니다.`
-          : `${total}점으로, 적합한 노드 ${candidates}개 중 다음 노드보다 ${margin}점 높습니다.`,
+          ? `적합한 노드 ${items(candidates)} 중 ${items(tied)}가 최고 점수 ${total}점으로 같습니다.`
+          : `${total}점으로, 적합한 노드 ${items(candidates)} 중 다음 노드보다 ${margin}점 높습니다.`,
     tied: "같은 점수의 노드",
     versus: "비교할 노드",
     difference: (selected, other, margin) => `${selected} 대 ${other}: ${margin}점 차이`,
@@ -328,7 +406,7 @@ export const ko: Texts = {
     weights: "선택이 유지되는 가중치 범위",
     weight: "가중치",
     stands: "최소 – 최대",
-    luck: (seeds) => `운: 다른 난수 ${seeds}개로 골랐을 노드`,
+    luck: (seeds) => `운: 다른 난수 ${items(seeds)}로 골랐을 노드`,
     trace: "파드가 거친 과정",
   },
   preemption: {
@@ -336,13 +414,20 @@ export const ko: Texts = {
     none: "비워서 자리를 만들 수 있는 파드가 없습니다.",
     candidates: "후보",
     decidedBy: (rung) => `결정 기준: ${rung}`,
+    rungs: {
+      "fewest broken disruption budgets": "위반한 중단 예산이 가장 적음",
+      "lowest priority of the most important victim": "가장 중요한 희생 파드의 우선순위가 가장 낮음",
+      "lowest sum of the victims' priorities": "희생 파드의 우선순위 합이 가장 낮음",
+      "fewest victims": "희생 파드가 가장 적음",
+      "latest start of the most important victims": "가장 중요한 희생 파드가 가장 늦게 시작함",
+    },
     node: "노드",
     victims: "희생될 파드",
     budgets: "위반한 PDB",
     top: "최고 우선순위",
     sum: "우선순위 합",
     start: "가장 늦은 시작",
-    notCandidates: (nodes) => `후보가 아닌 노드 ${nodes}개`,
+    notCandidates: (nodes) => `후보가 아닌 노드 ${items(nodes)}`,
   },
   queue: {
     title: "큐",
@@ -359,6 +444,27 @@ export const ko: Texts = {
     searching: "찾는 중…",
     nothing: "도움이 될 만한 변경을 찾지 못했습니다.",
     cost: (cost) => `비용 ${cost}`,
+    costs:
+      "비용이 낮은 것부터 보여 줍니다. 비용은 단위가 없고, 변경이 누구에게 얼마나 요구하는지를 나타냅니다. 노드에 10부터, 파드에 20부터, 다른 파드에 65부터(그 파드가 대기하거나 사라지면 더), 새 노드는 90입니다.",
+    kinds: {
+      "scheduling-gate": "스케줄링 게이트",
+      uncordon: "노드에 새 파드 허용",
+      "scheduler-name": "스케줄러 이름",
+      toleration: "톨러레이션",
+      "node-label": "노드 레이블",
+      request: "요청량",
+      maxSkew: "분산",
+      whenUnsatisfiable: "분산",
+      "node-affinity": "노드 어피니티",
+      "pod-affinity": "파드 어피니티",
+      device: "장치",
+      "host-port": "호스트 포트",
+      priority: "우선순위",
+      evict: "축출",
+      volume: "볼륨",
+      "new-node": "새 노드",
+      combination: "여러 변경",
+    },
     try: "복사본에서 해 보기",
     trying: "해 보는 중…",
     make: "변경 적용",
@@ -373,9 +479,9 @@ export const ko: Texts = {
     gone: "없음",
     waits: "대기",
     notYet: "아직 없음",
-    otherwise: (count, pods) => `파드 ${pods}개 중 ${count}개가 실제와 다른 곳에 있었을 것입니다.`,
+    otherwise: (count, pods) => `파드 ${items(pods)} 중 ${items(count)}가 실제와 다른 곳에 있었을 것입니다.`,
     compared: (seconds, time) => `복사본은 ${seconds}초 동안 실행되었고, “실제”는 ${time}의 상태입니다.`,
-    came: (count) => `나중에 생긴 파드 ${count.toLocaleString("ko")}개는 복사본에 없습니다.`,
+    came: (count) => `나중에 생긴 파드 ${items(count)}는 복사본에 없습니다.`,
     pod: "파드",
     before: "그때",
     copy: "변경했을 때",
@@ -412,13 +518,13 @@ export const ko: Texts = {
   },
   pending: {
     everywhere: "모든 네임스페이스",
-    count: (pending, pods) =>
-      `파드 ${pods.toLocaleString("ko")}개 중 ${pending.toLocaleString("ko")}개가 노드를 기다립니다`,
-    trend: (more) => (more > 0 ? `페이지를 연 뒤 ${more}개 늘었습니다` : `페이지를 연 뒤 ${-more}개 줄었습니다`),
+    count: (pending, pods) => `파드 ${items(pods)} 중 ${items(pending)}가 노드를 기다립니다`,
+    trend: (more) =>
+      more > 0 ? `페이지를 연 뒤 ${items(more)} 늘었습니다` : `페이지를 연 뒤 ${items(-more)} 줄었습니다`,
     none: "기다리는 파드가 없습니다.",
-    group: (count) => `파드 ${count.toLocaleString("ko")}개`,
-    reason: (reason, nodes) => `${reason} – 노드 ${nodes}개`,
-    more: (count) => `${count}개 더`,
+    group: (count) => `파드 ${items(count)}`,
+    nodes: (nodes) => `노드 ${items(nodes)}`,
+    more: (count) => `${items(count)} 더`,
     fix: "가장 값싼 해결책",
     room: "남은 자리",
     resource: "자원",
@@ -426,8 +532,17 @@ export const ko: Texts = {
     requested: "요청됨",
     free: "남음",
     causes: "남은 이유",
+    why: {
+      cordoned: "새 파드 금지(cordon)",
+      "not ready": "준비되지 않음",
+      tainted: "테인트",
+      "no pods": "파드 수 한도",
+      stranded: "다른 자원 부족",
+      crumbs: "자투리",
+      usable: "사용 가능",
+    },
     largest: (cpu, memory) => `아직 들어갈 수 있는 가장 큰 파드: CPU ${cpu}, 메모리 ${memory}.`,
-    typical: (cpu, memory, fit) => `보통 파드(CPU ${cpu}, 메모리 ${memory})는 ${fit}개 더 들어갑니다.`,
+    typical: (cpu, memory, fit) => `보통 파드(CPU ${cpu}, 메모리 ${memory})는 ${items(fit)} 더 들어갑니다.`,
   },
   learn: {
     about:
@@ -450,6 +565,7 @@ export const ko: Texts = {
     removed: (name) => `네임스페이스 ${name}와(과) 그 파드, 노드 등 레슨이 만든 것을 모두 제거했습니다.`,
     sureOfOthers: (name) => `${name}을(를) 제거할까요? 다른 사람이 레슨을 진행하고 있을 수 있습니다.`,
     make: "객체 만들기",
+    kinds: (count, kind) => `${kind} ${items(count)}`,
     willMake: (objects) => `이 단계는 클러스터의 전용 네임스페이스에 다음을 만듭니다: ${objects}.`,
     answeredBefore: (isRight) =>
       `이미 답한 단계이며 예측은 ${isRight ? "맞았습니다" : "빗나갔습니다"}. 만든 객체는 제거되었습니다. 결정을 다시 보거나 새로 예측하려면 다시 만드세요.`,
@@ -463,6 +579,7 @@ export const ko: Texts = {
     labels: "레이블",
     taints: "테인트",
     pods: "파드",
+    noPods: "없음",
     waiting: "대기 중:",
     waits: "계속 대기",
     toBeMade: "예측한 뒤에 만들 것",

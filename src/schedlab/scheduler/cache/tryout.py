@@ -3,6 +3,7 @@
 with Tryout(cache) as tryout:
 tryout.set_node(node)           changed, or new
 tryout.remove_pod(pod)
+tryout.add_pod(pod)             on the node that its spec names
 ...                             the cache is as if that had happened
 """
 
@@ -55,6 +56,11 @@ class Tryout:
         order = [each.uid for each in info.pods]
         self._cache.remove_pod(known)
         self._undo.append(lambda: self._put_back(known, order))
+
+    def add_pod(self, pod: PodInfo) -> None:
+        """Let a pod be on the node that its spec names."""
+        self._cache.add_pod(pod)
+        self._undo.append(partial(self._cache.remove_pod, pod))
 
     def _put_back(self, pod: PodInfo, order: list[str]) -> None:
         self._cache.add_pod(pod)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from schedlab.api.object import StoredObject
+    from schedlab.scheduler.cache.tryout import Tryout
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.record import CycleRecord
     from schedlab.scheduler.framework.types import PodInfo
@@ -78,6 +79,12 @@ class Case:
 
     def land(self, edits: Sequence[Edit]) -> str:
         """Return the node that the pod would go to after the changes, or nothing."""
+        with self.made(edits) as (_, pod):
+            return self.trial.attempt(pod).selected
+
+    @contextmanager
+    def made(self, edits: Sequence[Edit]) -> Iterator[tuple[Tryout, PodInfo]]:
+        """Have changes made for a while; yields what takes more of them back at the end, and the pod as it is then."""
         stored = self.stored
         for edit in edits:
             if edit.pod is not None:
@@ -97,7 +104,7 @@ class Case:
                     stack.enter_context(self.trial.stored(edit.new_node))
                 for pod in edit.evicted:
                     tryout.remove_pod(pod)
-            return self.trial.attempt(pod_of(stored)).selected
+            yield tryout, pod_of(stored)
 
     def _node(self, name: str) -> StoredObject:
         stored = self.trial.listers.lister(_NODES).stored(name)

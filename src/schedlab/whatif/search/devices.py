@@ -64,7 +64,7 @@ def _fewer(case: Case, claim: StoredObject, place: int, count: int) -> Suggestio
 
 def _less(claim: StoredObject, place: int, count: int, fewer: int) -> Edit:
     change = partial(_set_count, place, fewer)
-    return _edit(claim, f"ask for {fewer} devices instead of {count} in", _COUNT_COST, change)
+    return _edit(claim, f"ask for {fewer} device{'s' if fewer > 1 else ''} instead of {count} in", _COUNT_COST, change)
 
 
 def _edit(claim: StoredObject, what: str, cost: int, change: ObjectChange) -> Edit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate, combinations_with_replacement
 from math import comb
 from typing import TYPE_CHECKING, Final
@@ -12,6 +13,7 @@ from schedlab.api.object import Object
 from schedlab.scheduler.framework.preemption.budgets import Budget, split_by_budgets
 from schedlab.whatif.search.edits import Edit, Suggestion
 from schedlab.whatif.search.requests import shortages
+from schedlab.whatif.search.victims import Victims, fates
 from schedlab.whatif.trial import changed, pod_of
 
 if TYPE_CHECKING:
@@ -28,15 +30,31 @@ _SETS_MAX: Final = 100_000
 
 
 def suggest(case: Case) -> Iterator[Suggestion]:
-    """Yield the smallest set of placed pods without which the pod fits, of low priority if there is a choice."""
+    """Yield the smallest set of placed pods without which the pod fits.
+
+    Of several it is one whose pods run elsewhere afterwards; then the one of the lowest priority.
+    """
     budgets = [Budget.of(budget) for budget in case.trial.listers.lister(_BUDGETS).list()]
     guesses = sorted(_guesses(case, budgets), key=_badness)
+    best: Suggestion | None = None
     for pods in guesses[:_TRIES_MAX]:
-        if case.land([evict(pods)]):
-            fewest = _without_needless(case, pods)
-            edit = evict(fewest)
-            yield Suggestion((edit,), case.land([edit]))
-            return
+        if best is not None and (len(pods) > len(best.edits[0].evicted) or best.cost == removal(pods).cost):
+            break
+        found = _evicting(case, pods)
+        if found is not None and (best is None or found.cost < best.cost):
+            best = found
+    if best is not None:
+        yield best
+
+
+def _evicting(case: Case, pods: Sequence[PodInfo]) -> Suggestion | None:
+    """Return the eviction of as few of these pods as are needed, if it helps."""
+    if not case.land([removal(pods)]):
+        return None
+    fewest = _without_needless(case, pods)
+    edit = removal(fewest)
+    node = case.land([edit])
+    return Suggestion((evict(edit, fates(case, [edit], node, fewest)),), node)
 
 
 def _badness(pods: Sequence[PodInfo]) -> tuple[int, int, int]:
@@ -46,7 +64,7 @@ def _badness(pods: Sequence[PodInfo]) -> tuple[int, int, int]:
 def _without_needless(case: Case, pods: Sequence[PodInfo]) -> Sequence[PodInfo]:
     for pod in pods:
         rest = [other for other in pods if other is not pod]
-        if rest and case.land([evict(rest)]):
+        if rest and case.land([removal(rest)]):
             return _without_needless(case, rest)
     return pods
 
@@ -157,14 +175,17 @@ def may_go(pod: PodInfo) -> bool:
     return owner is None or owner.kind not in ("DaemonSet", "Node")
 
 
-def evict(pods: Sequence[PodInfo]) -> Edit:
-    """Return the edit that takes placed pods away."""
-    keys = [pod.key for pod in pods]
-    return Edit(
-        "evict",
-        f"evict {', '.join(keys)}",
-        _COST + _COST_OF_POD * len(keys),
-        evicted=tuple(pods),
-        changes=tuple({"delete": f"pod/{pod.name}", "namespace": pod.namespace} for pod in pods),
-        details={"pods": keys},
+def removal(pods: Sequence[PodInfo]) -> Edit:
+    """Return the edit that takes placed pods away, whatever becomes of them."""
+    changes = tuple({"delete": f"pod/{pod.name}", "namespace": pod.namespace} for pod in pods)
+    return Edit("evict", "", _COST + _COST_OF_POD * len(pods), evicted=tuple(pods), changes=changes)
+
+
+def evict(edit: Edit, victims: Victims) -> Edit:
+    """Return a removal with what it costs the victims, and says of them."""
+    return replace(
+        edit,
+        summary=f"evict {victims.text}",
+        cost=edit.cost + victims.cost,
+        details={"pods": list(victims.keys), **victims.details},
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from schedlab.api.object import Object
 from schedlab.whatif.search.edits import Edit, Suggestion
+from schedlab.whatif.search.victims import Victims, fates
 from schedlab.whatif.trial import changed, pod_of
 
 if TYPE_CHECKING:
@@ -41,10 +43,12 @@ def suggest(case: Case) -> Iterator[Suggestion]:
             low = middle
     found = _preempts(case, *classes[high][:2])
     assert found is not None
-    edit = raise_priority(*classes[high][:2], *found)
-    node = case.land([edit, Edit("", "", 0, evicted=found[1])])
+    promised, pods = found
+    edit = raise_priority(*classes[high][:2], promised)
+    edits = [edit, Edit("", "", 0, evicted=pods)]
+    node = case.land(edits)
     if node:
-        yield Suggestion((edit,), node)
+        yield Suggestion((_with_victims(edit, fates(case, edits, node, pods)),), node)
 
 
 def _preempts(case: Case, value: int, name: str) -> tuple[str, tuple[PodInfo, ...]] | None:
@@ -66,15 +70,24 @@ def nominated(record: CycleRecord) -> str:
     return node or ""
 
 
-def raise_priority(value: int, name: str, node: str, victims: tuple[PodInfo, ...]) -> Edit:
+def raise_priority(value: int, name: str, node: str) -> Edit:
     """Return the edit that gives the pod a priority class."""
-    keys = [pod.key for pod in victims]
     return Edit(
         "priority",
-        f"priority class {name}; that evicts {', '.join(keys)}",
-        _COST + _COST_OF_VICTIM * len(keys),
+        f"priority class {name}",
+        _COST,
         pod=partial(_set_priority, value, name, node),
-        details={"priorityClassName": name, "value": value, "victims": keys},
+        details={"priorityClassName": name, "value": value},
+    )
+
+
+def _with_victims(edit: Edit, victims: Victims) -> Edit:
+    """Return the same with what it costs those whom it evicts, and says of them."""
+    return replace(
+        edit,
+        summary=f"{edit.summary}; that evicts {victims.text}",
+        cost=edit.cost + _COST_OF_VICTIM * len(victims.keys) + victims.cost,
+        details={**edit.details, "victims": list(victims.keys), **victims.details},
     )
 
 
