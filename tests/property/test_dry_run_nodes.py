@@ -6,6 +6,7 @@ from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from schedlab.apimachinery.features import FeatureGates
 from schedlab.apimachinery.selectors import from_map
@@ -111,6 +112,54 @@ def test_equal_to_one_by_one(seed: int) -> None:
         together = list(dry_run_nodes(handle, preemptor, infos))
 
         assert together == [select_victims(handle, preemptor, info) for info in infos]
+
+
+@given(st.integers(0, 2**32))
+def test_preemptors_that_were_made_alike(seed: int) -> None:
+    """What is kept of a node from one preemptor to the next is what is found out anew, whatever has happened there."""
+    dice = Random(seed)
+    scheduler = make_scheduler()
+    fill(scheduler, dice)
+    handle = scheduler.profiles["default-scheduler"]
+    pod = draw_pod(dice, "wanting", dice.choice((1, 5)))
+    for turn in range(5):
+        for number in range(dice.choice((0, 0, 1, 3))):
+            change_something(scheduler, dice, f"new-{turn}-{number}")
+        state = CycleState()
+        assert handle.run_pre_filter(state, pod).status is None
+        preemptor = Preemptor(pod, state, draw_budgets(dice) if turn == 2 else [], scheduler.clock.now_ns())
+        infos = scheduler.cache.table.infos
+
+        together = list(dry_run_nodes(handle, preemptor, infos))
+
+        assert together == [select_victims(handle, preemptor, info) for info in infos]
+
+
+def change_something(scheduler: Scheduler, dice: Random, name: str) -> None:
+    """Let a pod come, start or go, a node change, a nomination be made, or time pass."""
+    cache, clock = scheduler.cache, scheduler.clock
+    node = dice.choice(NAMES)
+    pods = cache.table.infos[cache.table.row_of[node]].pods
+    kind = dice.choice(("come", "start", "go", "node", "nominate", "time"))
+    if kind == "come":
+        cache.add_pod(draw_pod(dice, name, dice.choice((0, 1, 2, 9)), node))
+    elif kind == "start" and pods:
+        old = dice.choice(pods).pod
+        start = dice.choice(STARTS)
+        cache.update_pod(PodInfo(replace(old, status=replace(old.status, start_time=start))))
+    elif kind == "go" and pods:
+        cache.remove_pod(dice.choice(pods))
+    elif kind == "node":
+        cache.set_node(make_node(node, allocatable={"cpu": dice.choice(("2", "4")), "memory": "4Gi", "pods": "20"}))
+    elif kind == "nominate":
+        rival = draw_pod(dice, name, dice.choice((1, 8)))
+        scheduler.pods.put(rival.pod)  # type: ignore[attr-defined]
+        scheduler.queue.add(rival)
+        scheduler.queue.nominator.add(rival, NominatingInfo(node))
+    elif kind == "time":
+        assert isinstance(clock, VirtualClock)
+        clock.advance_to(clock.now_ns() + 3_000_000_000)
+    cache.refresh()
 
 
 def test_filters_of_pods_without_terms_look_at_sums_only() -> None:

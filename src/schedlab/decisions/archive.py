@@ -170,6 +170,7 @@ def encode_head(head: CycleRecord) -> bytes:
     if record is not None:
         kept["preemption"] = [getattr(record, field.name) for field in fields(PreemptionRecord)]
         kept["preemption"][1] = dict(record.not_candidates)
+        kept["preemption"][4] = tuple(record.dry_run_order)
     kept["filter"] = None if head.filter is None else [head.filter.plugins, head.filter.nominated_first]
     score = head.score
     kept["score"] = None if score is None else [score.plugins, score.weights, score.complete, score.offsets]

@@ -17,6 +17,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from schedlab.scheduler.framework.helpers.lazy import lazy
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -168,12 +170,27 @@ class NodeToStatus(Protocol):
         """Return the nodes with a status of their own."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Victims:
     """Pods to be preempted on one node, most important first, and how many disruption budgets that breaks."""
 
     pods: tuple[PodInfo, ...]
     pdb_violations: int = 0
+
+    @lazy
+    def keys(self) -> tuple[str, ...]:
+        """namespace/name of each pod."""
+        return tuple([pod.key for pod in self.pods])
+
+    @lazy
+    def standing(self) -> tuple[int, int, int | None, bool]:
+        """The highest priority, the sum of priorities; of the pods (at least one) with the highest the earliest start
+        in ns that is known, and whether one of them has not started.
+        """
+        highest = max([pod.priority for pod in self.pods])
+        starts = [pod.started_ns for pod in self.pods if pod.priority == highest]
+        known = [start for start in starts if start is not None]
+        return highest, sum([pod.priority for pod in self.pods]), min(known, default=None), len(known) < len(starts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, overload
+
+import msgspec
+import numpy as np
 
 from schedlab.apimachinery.names import check_qualified_name
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from schedlab.scheduler.framework.events import ClusterEvent
@@ -92,8 +94,31 @@ class ScoreRecord:
     offsets: tuple[int, ...] | None = None
 
 
-@dataclass(slots=True)
-class CandidateRecord:
+class NodeNames(Sequence[str]):
+    """The names of rows: int32[M] of a table, made when they are asked for; `names` are those of all rows."""
+
+    __slots__ = ("_names", "_rows")
+
+    def __init__(self, names: Sequence[str], rows: NDArray[np.int64]) -> None:
+        self._names, self._rows = names, rows.astype(np.int32)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[str]: ...
+
+    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
+        if isinstance(at, slice):
+            return [self._names[row] for row in self._rows[at].tolist()]
+        return self._names[int(self._rows[at])]
+
+
+# Nothing in it leads back to it, so the garbage collector need not look at it: a dry run makes hundreds.
+class CandidateRecord(msgspec.Struct, gc=False):
     """A node where preemption would help; `merit` is what candidates are compared by (preemption.candidates.Merit)."""
 
     node: str
@@ -114,7 +139,7 @@ class PreemptionRecord:
     not_candidates: Mapping[str, Status]
     max_candidates: int
     best: tuple[str, ...]
-    dry_run_order: tuple[str, ...] = ()
+    dry_run_order: Sequence[str] = ()
     victims: tuple[str, ...] = ()
 
 

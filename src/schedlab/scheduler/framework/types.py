@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 from schedlab.api.rules.ports import HostPort, conflicts
 from schedlab.api.rules.requests import NonZeroRequest
 from schedlab.api.rules.volumes import claim_name
+from schedlab.apimachinery.time import parse_time
 from schedlab.scheduler.framework.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resource
 from schedlab.scheduler.framework.pod_facts import AffinityTerm, KnownTerm, PodKind, asks_the_same, facts_of, kind_of
 
@@ -37,6 +39,8 @@ __all__ = [
 ]
 
 MAX_NODE_SCORE: Final = 100
+
+_parse_time = lru_cache(maxsize=65536)(parse_time)
 
 
 class PodInfo:
@@ -125,6 +129,12 @@ class PodInfo:
     def terminating(self) -> bool:
         """Whether the pod has been deleted and is not gone yet."""
         return self.pod.metadata.deletion_timestamp is not None
+
+    @property
+    def started_ns(self) -> int | None:
+        """When the pod started; None while its kubelet has not said so."""
+        text = self.pod.status.start_time
+        return None if text is None else _parse_time(text)
 
     @property
     def requests(self) -> dict[str, int]:

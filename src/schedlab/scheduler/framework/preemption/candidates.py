@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from schedlab.scheduler.framework.preemption.importance import earliest_start_ns
-
 if TYPE_CHECKING:
     from schedlab.scheduler.framework.interface import Victims
 
@@ -34,15 +32,12 @@ def merits(candidates: Mapping[str, Victims], now_ns: int) -> dict[str, Merit]:
 
 
 def _merit(victims: Victims, now_ns: int) -> Merit:
-    pods = victims.pods
-    priorities = [pod.priority for pod in pods]
-    return Merit(
-        -victims.pdb_violations,
-        -priorities[0],
-        -sum(priorities) - _PRIORITY_SHIFT * len(pods),
-        -len(pods),
-        earliest_start_ns(pods, now_ns),
-    )
+    top, total, start_ns, some_wait = victims.standing
+    if start_ns is None or (some_wait and start_ns > now_ns):
+        # Who has not started is as young as who starts now.
+        start_ns = now_ns
+    count = len(victims.pods)
+    return Merit(-victims.pdb_violations, -top, -total - _PRIORITY_SHIFT * count, -count, start_ns)
 
 
 def best_candidates(merits: Mapping[str, Merit]) -> tuple[str, ...]:

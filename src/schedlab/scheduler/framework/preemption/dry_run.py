@@ -20,10 +20,16 @@ from schedlab.scheduler.framework.preemption.importance import most_important_fi
 from schedlab.scheduler.framework.status import Code, Status, error, is_success, unresolvable
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from schedlab.scheduler.framework.interface import CycleState, Handle
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
 
 NO_VICTIMS: Final = unresolvable("No preemption victims found for incoming pod")
+
+#: At least so many nodes are tried at a time.
+_PORTION_MIN: Final = 16
 
 #: What the dry run of one node comes to.
 Result = Victims | Status
@@ -124,28 +130,30 @@ class DryRun:
 
 
 def collect(
-    nodes: Sequence[NodeInfo], wanted: int, try_nodes: Callable[[Sequence[NodeInfo]], Iterable[Result]]
+    rows: NDArray[np.int64], wanted: int, try_rows: Callable[[NDArray[np.int64]], Iterable[tuple[str, Result]]]
 ) -> DryRun:
-    """Try nodes in order until there are enough candidates, at least one of which breaks no budget.
+    """Try nodes in the order of rows: int64[M] until there are enough candidates, at least one that breaks no budget.
 
-    `try_nodes` gets some of the nodes at a time; results after the last one that counts are not asked for.
+    `try_rows` gets some of the rows at a time and gives their names and results; those after the last one that counts are
+    not asked for.
     """
     sound: dict[str, Victims] = {}
     breaking: dict[str, Victims] = {}
     statuses: dict[str, Status] = {}
-    size = max(wanted, 16)
-    for first in range(0, len(nodes), size):
-        some = nodes[first : first + size]
-        for node, result in zip(some, try_nodes(some), strict=True):
+    first = 0
+    while first < len(rows):
+        some = rows[first : first + max(wanted - len(sound) - len(breaking), _PORTION_MIN)]
+        first += len(some)
+        for name, result in try_rows(some):
             if isinstance(result, Status):
-                statuses[node.name] = result
+                statuses[name] = result
                 continue
             if not result.pods:
-                statuses[node.name] = error(f'expected at least one victim pod on node "{node.name}"')
+                statuses[name] = error(f'expected at least one victim pod on node "{name}"')
                 continue
             kind = breaking if result.pdb_violations else sound
             if len(kind) < wanted:
-                kind[node.name] = result
+                kind[name] = result
             if sound and len(sound) + len(breaking) >= wanted:
                 return DryRun(sound | breaking, statuses)
     return DryRun(sound | breaking, statuses)

@@ -20,6 +20,7 @@ import numpy as np
 from schedlab.api.rules.ports import conflicts
 from schedlab.scheduler.framework.preemption.budgets import split_by_budgets
 from schedlab.scheduler.framework.preemption.dry_run import NO_VICTIMS, Preemptor, Result, in_order, select_victims
+from schedlab.scheduler.framework.preemption.known_results import KnownResults
 from schedlab.scheduler.framework.preemption.potential_victims import PotentialVictims
 from schedlab.scheduler.framework.status import NodeStatuses, Status
 
@@ -37,22 +38,35 @@ _RESOURCES_MAX: Final = 32
 def dry_run_nodes(handle: Handle, preemptor: Preemptor, nodes: Sequence[NodeInfo]) -> Iterator[Result]:
     """Yield `select_victims` of each node; what is not known from trying many at once is found out when it is asked for."""
     filters = _local_filters(handle, preemptor)
-    together: dict[str, NodeInfo] = {}
-    results: Iterator[Result] = iter(())
-    if filters is not None:
-        together = {node.name: node for node in nodes if not _needs_scalar(handle, preemptor.pod, filters, node)}
-        results = _Together(handle.table, filters, preemptor, tuple(together.values())).results()
+    if filters is None:
+        for node in nodes:
+            yield select_victims(handle, preemptor, node)
+        return
+    known: dict[str, Result] = {}
+    if filters.are_row_local and not preemptor.budgets:
+        known = KnownResults.of(handle.table).for_pods(preemptor.pod.facts)
+    apart = _apart(handle, preemptor.pod, filters, nodes)
+    unknown = tuple(node for node in nodes if node.name not in known and node.name not in apart)
+    results = _Together(handle.table, filters, preemptor, unknown, known).results()
     for node in nodes:
-        yield next(results) if node.name in together else select_victims(handle, preemptor, node)
+        if node.name in apart:
+            yield select_victims(handle, preemptor, node)
+        else:
+            found = known.get(node.name)
+            yield next(results) if found is None else found
 
 
 @dataclass(frozen=True, slots=True)
 class _Filters:
-    """Filters that run for the pod, in order; `by_amounts` are those that look at sums of requests."""
+    """Filters that run for the pod, in order; `by_amounts` are those that look at sums of requests.
+
+    are_row_local: what they say depends on nothing but the pod's facts and the row (see runtime.equal_pods).
+    """
 
     all: tuple[Any, ...]
     by_amounts: tuple[Any, ...]
     has_ports: bool
+    are_row_local: bool
 
 
 def _local_filters(handle: Handle, preemptor: Preemptor) -> _Filters | None:
@@ -64,24 +78,41 @@ def _local_filters(handle: Handle, preemptor: Preemptor) -> _Filters | None:
     if "pods" in sights:
         return None
     by_amounts = tuple(plugin for plugin, sight in zip(active, sights, strict=True) if sight == "amounts")
-    return _Filters(active, by_amounts, "ports" in sights)
+    are_row_local = all(hasattr(plugin, "is_row_local") and plugin.is_row_local(preemptor.pod) for plugin in active)
+    return _Filters(active, by_amounts, "ports" in sights, are_row_local)
 
 
-def _needs_scalar(handle: Handle, pod: PodInfo, filters: _Filters, node: NodeInfo) -> bool:
-    """Whether nominated pods have to be counted in, or somebody on the node has a port that the pod wants."""
-    rivals = handle.nominator.pods_for_node(node.name)
-    if any(rival.priority >= pod.priority and rival.uid != pod.uid for rival in rivals):
-        return True
-    return filters.has_ports and any(
-        conflicts(wanted, used) for other in node.pods for used in other.host_ports for wanted in pod.host_ports
-    )
+def _apart(handle: Handle, pod: PodInfo, filters: _Filters, nodes: Sequence[NodeInfo]) -> frozenset[str]:
+    """Return the nodes where nominated pods have to be counted in, or somebody has a port that the pod wants."""
+    nominator = handle.nominator
+    names = [
+        name
+        for name in nominator.node_names()
+        if any(rival.priority >= pod.priority and rival.uid != pod.uid for rival in nominator.pods_for_node(name))
+    ]
+    if filters.has_ports:
+        names += [node.name for node in nodes if _has_port_of(pod, node)]
+    return frozenset(names)
+
+
+def _has_port_of(pod: PodInfo, node: NodeInfo) -> bool:
+    return any(conflicts(wanted, used) for other in node.pods for used in other.host_ports for wanted in pod.host_ports)
 
 
 class _Together:
     """M nodes under one dry run, with V potential victims that are sorted by node and, there, by who returns first."""
 
-    def __init__(self, table: NodeTable, filters: _Filters, preemptor: Preemptor, nodes: Sequence[NodeInfo]) -> None:
+    def __init__(
+        self,
+        table: NodeTable,
+        filters: _Filters,
+        preemptor: Preemptor,
+        nodes: Sequence[NodeInfo],
+        known: dict[str, Result],
+    ) -> None:
         self._filters = filters
+        # Takes results that hold until the node changes.
+        self._known = known
         self._preemptor = preemptor
         self._nodes = nodes
         self._rows = np.array([node.row for node in nodes], np.int64)
@@ -94,6 +125,8 @@ class _Together:
         self._first: NDArray[np.int64] = np.zeros(len(nodes) + 1, np.int64)
         self._breaking: NDArray[np.int64] = np.zeros(len(nodes), np.int64)
         self._failed: NDArray[np.int8] = np.zeros(len(nodes), np.int8)
+        # Whether the order of its victims stays the same, by node.
+        self._lasting: list[bool] = []
 
     def results(self) -> Iterator[Result]:
         """Yield the result of each node."""
@@ -107,25 +140,26 @@ class _Together:
         view.pod_count -= numbers
         statuses = self._without_victims(view)
         stays = self._put_back(view, (statuses.code == 0) & (numbers > 0), numbers)
-        for at in range(len(self._nodes)):
-            yield self._result(at, statuses.status(at), stays)
+        for at, node in enumerate(self._nodes):
+            result = self._result(at, statuses.status(at), stays)
+            if self._lasting[at]:
+                self._known[node.name] = result
+            yield result
 
     # --- Victims ---
 
     def _find_victims(self) -> None:
-        potential, preemptor, requests = PotentialVictims.of(self._table), self._preemptor, []
+        potential, preemptor = PotentialVictims.of(self._table), self._preemptor
         for at, node in enumerate(self._nodes):
             ranked = potential.below(preemptor.pod.priority, node, preemptor.now_ns)
-            pods, asked = ranked.pods, ranked.requests
+            pods = ranked.pods
+            self._lasting.append(ranked.is_lasting)
             if preemptor.budgets:
                 breaking, others = split_by_budgets(pods, preemptor.budgets)
-                place = {pod.uid: at for at, pod in enumerate(pods)}
                 self._breaking[at], pods = len(breaking), (*breaking, *others)
-                asked = asked[:, [place[pod.uid] for pod in pods]]
             self._victims.extend(pods)
             self._first[at + 1] = len(self._victims)
-            requests.append(asked)
-        self._requests = np.concatenate(requests, axis=1)
+        self._requests = _request_vectors(self._table, self._victims)
 
     # --- Filters ---
 
@@ -179,3 +213,13 @@ class _Together:
         broken = sum(place < first + breaking for place in gone)
         mixed = 0 < breaking < end - first
         return in_order([self._victims[place] for place in gone], broken, mixed=mixed, preemptor=self._preemptor)
+
+
+def _request_vectors(table: NodeTable, pods: Sequence[PodInfo]) -> NDArray[np.int64]:
+    """Return what V pods ask for: int64[R, V]. Pods that were made alike have one object for it."""
+    kinds = {id(pod.request): pod.request for pod in pods}
+    vectors = np.zeros((len(table.resource_names), len(kinds)), np.int64)
+    for at, request in enumerate(kinds.values()):
+        vectors[:, at] = table.request_vector(request)
+    places = {kind: at for at, kind in enumerate(kinds)}
+    return vectors[:, [places[id(pod.request)] for pod in pods]]

@@ -9,7 +9,7 @@ pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go (v1.36).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -18,14 +18,16 @@ import numpy as np
 from schedlab.scheduler.framework.interface import NominatingInfo, PostFilterResult, Victims, Work
 from schedlab.scheduler.framework.preemption.budgets import Budget
 from schedlab.scheduler.framework.preemption.candidates import Merit, best_candidates, merits
-from schedlab.scheduler.framework.preemption.dry_run import DryRun, Preemptor, collect
+from schedlab.scheduler.framework.preemption.dry_run import DryRun, Preemptor, Result, collect
 from schedlab.scheduler.framework.preemption.dry_run_nodes import dry_run_nodes
 from schedlab.scheduler.framework.preemption.executor import DISRUPTION_TARGET, PODS, PREEMPTION_BY_SCHEDULER, Executor
-from schedlab.scheduler.framework.record import PREEMPTION_RECORD, CandidateRecord, PreemptionRecord
+from schedlab.scheduler.framework.record import PREEMPTION_RECORD, CandidateRecord, NodeNames, PreemptionRecord
 from schedlab.scheduler.framework.status import Code, Status, error, unschedulable
-from schedlab.scheduler.framework.types import NodeInfo, PodInfo
+from schedlab.scheduler.framework.types import PodInfo
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from schedlab.scheduler.framework.interface import CycleState, Extender, ExtenderAnswer, Handle, NodeToStatus
 
 NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
@@ -110,14 +112,18 @@ class Evaluator:
         if not len(rows):
             return DryRun(), {}
         offset, wanted = handle.random.below(len(rows)), self._wanted(len(rows))
-        nodes = [handle.table.infos[row] for row in np.roll(rows, -offset).tolist()]
+        rows = np.roll(rows, -offset)
         budgets = [Budget.of(budget) for budget in handle.listers.lister(_BUDGETS).list()]
         preemptor = Preemptor(pod, state, budgets, handle.clock.now_ns())
-        run = collect(nodes, wanted, lambda some: dry_run_nodes(handle, preemptor, some))
+        run = collect(rows, wanted, lambda some: self._try_rows(preemptor, some))
         found = merits(run.candidates, preemptor.now_ns)
         if handle.observed:
-            state.write(PREEMPTION_RECORD, _record(run, nodes, wanted, found))
+            state.write(PREEMPTION_RECORD, _record(run, NodeNames(handle.table.names, rows), wanted, found))
         return run, found
+
+    def _try_rows(self, preemptor: Preemptor, rows: NDArray[np.int64]) -> Iterable[tuple[str, Result]]:
+        nodes = [self._handle.table.infos[row] for row in rows.tolist()]
+        return zip([node.name for node in nodes], dry_run_nodes(self._handle, preemptor, nodes), strict=True)
 
     def _wanted(self, nodes: int) -> int:
         """Return how many candidates will do."""
@@ -166,14 +172,13 @@ class Evaluator:
         return PostFilterResult(NominatingInfo(node)), None, work
 
 
-def _record(run: DryRun, nodes: Sequence[NodeInfo], wanted: int, found: Mapping[str, Merit]) -> PreemptionRecord:
+def _record(run: DryRun, order: NodeNames, wanted: int, found: Mapping[str, Merit]) -> PreemptionRecord:
     """Return what an observer wants to know; the order of nodes when not all had to be tried."""
     candidates = [
-        CandidateRecord(name, tuple(pod.key for pod in victims.pods), victims.pdb_violations, tuple(found[name]))
+        CandidateRecord(name, victims.keys, victims.pdb_violations, found[name])
         for name, victims in run.candidates.items()
     ]
-    order = tuple(node.name for node in nodes) if len(nodes) > wanted else ()
-    return PreemptionRecord(candidates, run.statuses, wanted, (), order)
+    return PreemptionRecord(candidates, run.statuses, wanted, (), order if len(order) > wanted else ())
 
 
 def _is_being_preempted(pod: PodInfo) -> bool:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
-from schedlab.apimachinery.time import parse_time
 from schedlab.scheduler.framework.preemption.go_sort import go_sorted
 
 if TYPE_CHECKING:
@@ -17,14 +16,6 @@ if TYPE_CHECKING:
 
 #: Priority, and start in ns or None.
 _Rank: TypeAlias = "tuple[int, int | None]"
-
-_parse = lru_cache(maxsize=65536)(parse_time)
-
-
-def start_ns(pod: PodInfo) -> int | None:
-    """Return when the pod started; None while its kubelet has not said so."""
-    text = pod.pod.status.start_time
-    return None if text is None else _parse(text)
 
 
 def more_important(pod: PodInfo, other: PodInfo, now_ns: int) -> bool:
@@ -41,7 +32,7 @@ def most_important_first(pods: Sequence[PodInfo], now_ns: int) -> list[PodInfo]:
 
 
 def _rank(pod: PodInfo) -> _Rank:
-    return pod.priority, start_ns(pod)
+    return pod.priority, pod.started_ns
 
 
 def _ranks_before(one: _Rank, other: _Rank, now_ns: int) -> bool:
@@ -61,10 +52,3 @@ def _order(ranks: tuple[_Rank, ...], now_ns: int) -> tuple[int, ...]:
         return tuple(sorted(range(len(keys)), key=keys.__getitem__))
     # Of equals the algorithm decides.
     return tuple(go_sorted(range(len(ranks)), lambda i, j: _ranks_before(ranks[i], ranks[j], now_ns)))
-
-
-def earliest_start_ns(pods: Sequence[PodInfo], now_ns: int) -> int:
-    """Return the earliest start of those of the pods (at least one) with the highest priority."""
-    highest = max([pod.priority for pod in pods])
-    starts = [start_ns(pod) for pod in pods if pod.priority == highest]
-    return min([now_ns if start is None else start for start in starts])

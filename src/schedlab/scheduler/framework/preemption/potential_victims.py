@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from schedlab.scheduler.framework.preemption.importance import most_important_first, start_ns
+from schedlab.scheduler.framework.preemption.importance import most_important_first
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from schedlab.scheduler.framework.node_table import NodeTable
@@ -25,11 +24,14 @@ _KEY: Final = "potential-victims"
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """V pods of a node below a priority, in order, and requests: int64[R, V] in the order of the table's resources."""
+    """The pods of a node below a priority, in order.
+
+    Whoever has not started is as young as whoever starts now; the order `is_lasting` unless somebody starts later.
+    """
 
     priority: int
     pods: tuple[PodInfo, ...]
-    requests: NDArray[np.int64]
+    is_lasting: bool
 
 
 class PotentialVictims:
@@ -47,20 +49,12 @@ class PotentialVictims:
     def below(self, priority: int, node: NodeInfo, now_ns: int) -> Ranked:
         """Return the pods of a node of the table that have a lower priority."""
         found = self._known.get(node.name)
-        resources = len(self._table.resource_names)
-        if found is None or found.priority != priority or len(found.requests) != resources:
-            found = self._rank(priority, node, now_ns)
-            # Whoever has not started is as young as whoever starts now; the order holds unless somebody starts later.
-            if all((start_ns(pod) or 0) <= now_ns for pod in found.pods):
+        if found is None or found.priority != priority:
+            pods = most_important_first([pod for pod in node.pods if pod.priority < priority], now_ns)
+            found = Ranked(priority, tuple(pods), all((pod.started_ns or 0) <= now_ns for pod in pods))
+            if found.is_lasting:
                 self._known[node.name] = found
         return found
-
-    def _rank(self, priority: int, node: NodeInfo, now_ns: int) -> Ranked:
-        pods = most_important_first([pod for pod in node.pods if pod.priority < priority], now_ns)
-        requests = np.zeros((len(self._table.resource_names), len(pods)), np.int64)
-        for at, pod in enumerate(pods):
-            requests[:, at] = self._table.request_vector(pod.request)
-        return Ranked(priority, tuple(pods), requests)
 
     # --- Column ---
 

@@ -7,11 +7,13 @@ from schedlab.scheduler.framework.preemption.candidates import best_candidates, 
 from schedlab.scheduler.framework.types import PodInfo
 from tests.unit.scheduler.plugins.little_cluster import make_pod
 
-NOW = 1_767_225_600_000_000_000
+SECOND = 1_000_000_000
+NOW = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z
 
 
-def pod(priority: int, start: str = "01:00:00") -> PodInfo:
-    return make_pod("v", priority=priority, status={"startTime": f"2025-12-31T{start}Z"} if start else {})
+def pod(priority: int, start: str = "01:00:00", day: int = 0) -> PodInfo:
+    date = ("2025-12-31", "2026-01-01")[day]
+    return make_pod("v", priority=priority, status={"startTime": f"{date}T{start}Z"} if start else {})
 
 
 def victims(*pods: PodInfo, violations: int = 0) -> Victims:
@@ -48,3 +50,19 @@ def victims(*pods: PodInfo, violations: int = 0) -> Victims:
 )
 def test_best(candidates: dict[str, Victims], best: list[str]) -> None:
     assert list(best_candidates(merits(candidates, NOW))) == best
+
+
+@pytest.mark.parametrize(
+    ("pods", "expected"),
+    [
+        pytest.param([pod(0, "23:59:50"), pod(0, "23:59:40")], NOW - 20 * SECOND, id="the earliest"),
+        pytest.param([pod(1, "23:59:50"), pod(0, "23:59:40")], NOW - 10 * SECOND, id="of the highest priority"),
+        pytest.param([pod(0, ""), pod(0, "23:59:40")], NOW - 20 * SECOND, id="not having started is now"),
+        pytest.param([pod(0, "")], NOW, id="if nobody has"),
+        pytest.param([pod(0, ""), pod(0, "00:00:10", day=1)], NOW, id="and earlier than any start to come"),
+        pytest.param([pod(0, "00:00:10", day=1)], NOW + 10 * SECOND, id="which counts when all have one"),
+    ],
+)
+def test_latest_start(pods: list[PodInfo], expected: int) -> None:
+    """What counts of the start times of a candidate's victims."""
+    assert merits({"a": victims(*pods)}, NOW)["a"].latest_start_ns == expected

@@ -1,14 +1,15 @@
 """Collecting candidates: when the search ends, what is kept, what errors come to."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from schedlab.scheduler.framework.interface import Victims
 from schedlab.scheduler.framework.preemption.dry_run import NO_VICTIMS, DryRun, Result, collect
 from schedlab.scheduler.framework.status import error
-from schedlab.scheduler.framework.types import NodeInfo
-from tests.unit.scheduler.plugins.little_cluster import make_node, make_pod
+from tests.unit.scheduler.plugins.little_cluster import make_pod
 
 SOUND = Victims((make_pod("v"),))
 BREAKING = Victims((make_pod("v"),), 1)
@@ -16,15 +17,14 @@ BREAKING = Victims((make_pod("v"),), 1)
 
 def run(results: list[Result], wanted: int) -> tuple[DryRun, int]:
     """Collect these results of nodes n0, n1, …; return the dry run and how many results were asked for."""
-    nodes = [NodeInfo(make_node(f"n{number}")) for number in range(len(results))]
     asked = iter(range(len(results)))
 
-    def try_nodes(some: Sequence[NodeInfo]) -> Iterator[Result]:
-        for node in some:
+    def try_rows(rows: NDArray[np.int64]) -> Iterator[tuple[str, Result]]:
+        for row in rows.tolist():
             next(asked)
-            yield results[int(node.name[1:])]
+            yield f"n{row}", results[row]
 
-    return collect(nodes, wanted, try_nodes), len(results) - sum(1 for _ in asked)
+    return collect(np.arange(len(results)), wanted, try_rows), len(results) - sum(1 for _ in asked)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from schedlab.scheduler.framework.preemption.importance import earliest_start_ns, more_important, most_important_first
+from schedlab.scheduler.framework.preemption.importance import more_important, most_important_first
 from schedlab.scheduler.framework.types import PodInfo
 from tests.unit.scheduler.plugins.little_cluster import make_pod
 
@@ -39,18 +39,3 @@ def test_order() -> None:
     found = [each.name for each in most_important_first(pods, NOW)]
 
     assert found == ["high", "old", "young", "new2", "new1"]
-
-
-@pytest.mark.parametrize(
-    ("pods", "expected"),
-    [
-        pytest.param([pod(start="23:59:50"), pod(start="23:59:40")], NOW - 20 * SECOND, id="the earliest"),
-        pytest.param(
-            [pod(priority=1, start="23:59:50"), pod(start="23:59:40")], NOW - 10 * SECOND, id="of the highest priority"
-        ),
-        pytest.param([pod(), pod(start="23:59:40")], NOW - 20 * SECOND, id="not having started is now"),
-        pytest.param([pod()], NOW, id="if nobody has"),
-    ],
-)
-def test_earliest_start(pods: list[PodInfo], expected: int) -> None:
-    assert earliest_start_ns(pods, NOW) == expected
