@@ -10,7 +10,6 @@ from schedlab.kernel.errors import SchedlabError
 from schedlab.whatif.changes import read_changes
 from schedlab.whatif.help import Help, what_would_help
 from schedlab.whatif.search.edits import Suggestion
-from schedlab.whatif.search.victims import Victims
 from schedlab.whatif.what_if import what_if
 from tests.unit.whatif.whatif_cluster import Json, Lab
 
@@ -347,81 +346,6 @@ class TestRoom:
         found = help_for(lab)
         assert of_kind(found, "host-port").summary == "do without host port 8080"
         assert of_kind(found, "evict").edits[0].details["pods"] == ["default/there"]
-
-
-class TestVictims:
-    """What becomes of those who make room is part of what it costs."""
-
-    def lab(self, *, cpu: str, replicas: int, selector: Json | None = None) -> Lab:
-        """A node with pods of a ReplicaSet, and another one; `selector` is theirs."""
-        lab = Lab()
-        lab.node("full", labels={"disk": "ssd"})
-        container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
-        pod = {"containers": [container], "nodeSelector": selector or {}}
-        template = {"metadata": {"labels": {"app": "web"}}, "spec": pod}
-        spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template}
-        lab.create("replicasets.apps", {"metadata": {"name": "web"}, "spec": spec}, "default")
-        lab.settle()
-        return lab
-
-    def evicting(self, lab: Lab) -> tuple[Suggestion, bool]:
-        """The eviction that helps a pod that only the full node may take, and whether one more node asks for less."""
-        lab.pod("p", cpu="2", nodeSelector={"disk": "ssd"})
-        found = help_for(lab)
-        order = kinds(found)
-        return of_kind(found, "evict"), order.index("new-node") < order.index("evict")
-
-    def test_one_that_then_waits_is_dearer_than_one_more_node(self) -> None:
-        suggestion, is_dear = self.evicting(self.lab(cpu="2", replicas=2, selector={"disk": "ssd"}))
-        (key,) = suggestion.edits[0].details["pods"]
-
-        assert suggestion.summary == f"evict {key}, which then waits for a node"
-        assert suggestion.edits[0].details == {"pods": [key], "waiting": [key], "gone": []}
-        assert (suggestion.cost, is_dear) == (110, True)
-
-    def test_one_that_runs_elsewhere_is_cheaper(self) -> None:
-        lab = self.lab(cpu="2", replicas=2)
-        lab.node("other")
-        suggestion, is_dear = self.evicting(lab)
-        (key,) = suggestion.edits[0].details["pods"]
-
-        assert suggestion.summary == f"evict {key}"
-        assert (suggestion.cost, is_dear) == (80, False)
-
-    def test_two_that_fit_elsewhere_only_one_by_one(self) -> None:
-        lab = self.lab(cpu="1", replicas=4)
-        lab.node("other", cpu="1")
-        suggestion, is_dear = self.evicting(lab)
-
-        assert (len(suggestion.edits[0].details["pods"]), len(suggestion.edits[0].details["waiting"])) == (2, 1)
-        assert (suggestion.cost, is_dear) == (120, True)
-
-    def test_one_that_runs_elsewhere_is_taken_before_one_that_is_gone(self) -> None:
-        lab = self.lab(cpu="2", replicas=1)
-        lab.pod("bare", cpu="2")
-        lab.settle()
-        lab.node("other")
-        suggestion, is_dear = self.evicting(lab)
-
-        assert suggestion.summary.startswith("evict default/web-")
-        assert (suggestion.edits[0].details["gone"], is_dear) == ([], False)
-
-    def test_one_that_no_controller_makes_anew_is_dearest(self) -> None:
-        lab = Lab()
-        lab.node("full", labels={"disk": "ssd"})
-        lab.pod("bare", cpu="4")
-        lab.settle()
-        lab.node("other")
-        suggestion, is_dear = self.evicting(lab)
-
-        assert suggestion.summary == "evict default/bare, which no controller makes anew"
-        assert (suggestion.cost, is_dear) == (130, True)
-
-    def test_several_are_told_apart(self) -> None:
-        victims = Victims(("a", "b", "c"), ("a",), ("b", "c"))
-
-        assert victims.text == "a, b, c; a then waits for a node; no controller makes b, c anew"
-        assert victims.cost == 130
 
 
 class TestVolumes:

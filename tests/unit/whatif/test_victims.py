@@ -1,0 +1,87 @@
+"""What becomes of pods that make room is part of what it costs to let them."""
+
+from __future__ import annotations
+
+from schedlab.whatif.search.edits import Suggestion
+from schedlab.whatif.search.victims import Victims
+from tests.unit.whatif.test_help import help_for, kinds, of_kind
+from tests.unit.whatif.whatif_cluster import Json, Lab
+
+
+def crowded(*, cpu: str, replicas: int, selector: Json | None = None) -> Lab:
+    """A node with pods of a ReplicaSet, and another one; `selector` is theirs."""
+    lab = Lab()
+    lab.node("full", labels={"disk": "ssd"})
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+    pod = {"containers": [container], "nodeSelector": selector or {}}
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod}
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+    lab.create("replicasets.apps", {"metadata": {"name": "web"}, "spec": spec}, "default")
+    lab.settle()
+    return lab
+
+
+def evicting(lab: Lab) -> tuple[Suggestion, bool]:
+    """The eviction that helps a pod that only the full node may take, and whether one more node asks for less."""
+    lab.pod("p", cpu="2", nodeSelector={"disk": "ssd"})
+    found = help_for(lab)
+    order = kinds(found)
+    return of_kind(found, "evict"), order.index("new-node") < order.index("evict")
+
+
+def test_one_that_then_waits_is_dearer_than_one_more_node() -> None:
+    suggestion, is_dear = evicting(crowded(cpu="2", replicas=2, selector={"disk": "ssd"}))
+    (key,) = suggestion.edits[0].details["pods"]
+
+    assert suggestion.summary == f"evict {key}, which then waits for a node"
+    assert suggestion.edits[0].details == {"pods": [key], "waiting": [key], "gone": []}
+    assert (suggestion.cost, is_dear) == (110, True)
+
+
+def test_one_that_runs_elsewhere_is_cheaper() -> None:
+    lab = crowded(cpu="2", replicas=2)
+    lab.node("other")
+    suggestion, is_dear = evicting(lab)
+    (key,) = suggestion.edits[0].details["pods"]
+
+    assert suggestion.summary == f"evict {key}"
+    assert (suggestion.cost, is_dear) == (80, False)
+
+
+def test_two_that_fit_elsewhere_only_one_by_one() -> None:
+    lab = crowded(cpu="1", replicas=4)
+    lab.node("other", cpu="1")
+    suggestion, is_dear = evicting(lab)
+
+    assert (len(suggestion.edits[0].details["pods"]), len(suggestion.edits[0].details["waiting"])) == (2, 1)
+    assert (suggestion.cost, is_dear) == (120, True)
+
+
+def test_one_that_runs_elsewhere_is_taken_before_one_that_is_gone() -> None:
+    lab = crowded(cpu="2", replicas=1)
+    lab.pod("bare", cpu="2")
+    lab.settle()
+    lab.node("other")
+    suggestion, is_dear = evicting(lab)
+
+    assert suggestion.summary.startswith("evict default/web-")
+    assert (suggestion.edits[0].details["gone"], is_dear) == ([], False)
+
+
+def test_one_that_no_controller_makes_anew_is_dearest() -> None:
+    lab = Lab()
+    lab.node("full", labels={"disk": "ssd"})
+    lab.pod("bare", cpu="4")
+    lab.settle()
+    lab.node("other")
+    suggestion, is_dear = evicting(lab)
+
+    assert suggestion.summary == "evict default/bare, which no controller makes anew"
+    assert (suggestion.cost, is_dear) == (130, True)
+
+
+def test_several_are_told_apart() -> None:
+    victims = Victims(("a", "b", "c"), ("a",), ("b", "c"))
+
+    assert victims.text == "a, b, c; a then waits for a node; no controller makes b, c anew"
+    assert victims.cost == 130
