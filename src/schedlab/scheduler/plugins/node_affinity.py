@@ -88,11 +88,11 @@ class NodeAffinity:
     looks_at = score_looks_at = "node"
     normalized_zeros = 0
 
-    def __init__(self, args: NodeAffinityArgs | None, _handle: Handle) -> None:
+    def __init__(self, args: NodeAffinityArgs, _handle: Handle) -> None:
         """SelectorError when the added affinity cannot be parsed."""
         self._added_required: ParsedNodeSelector | None = None
         self._added_preferred: tuple[PreferredTerm, ...] | None = None
-        added = args.added_affinity if args is not None else None
+        added = args.added_affinity
         if added is None:
             return
         if added.required_during_scheduling_ignored_during_execution is not None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from schedlab.api.views.meta import View
 from schedlab.apimachinery.features import FeatureGates
+from schedlab.scheduler.config import default_configuration
 from schedlab.scheduler.framework.events import ActionType, EventResource, QueueingHint
 from schedlab.scheduler.framework.interface import CycleState, Handle, PluginEntry
 from schedlab.scheduler.framework.node_table import NodeTable
@@ -48,7 +49,10 @@ class PluginBench:
         device_classes: DeviceClasses | None = None,
     ) -> None:
         self.table = make_table(*nodes, pods=pods)
-        self.plugin = entry.factory(args, cast("Handle", FakeHandle(self.table, gates or {}, device_classes)))
+        handle = FakeHandle(self.table, gates or {}, device_classes)
+        if args is None:
+            args = default_configuration(handle.features).profiles[0].args_of(entry.name)
+        self.plugin = entry.factory(args, cast("Handle", handle))
         assert self.plugin.name == entry.name
 
     def filter(self, pod: PodBuilder) -> dict[str, str]:

@@ -69,13 +69,13 @@ class DynamicResources:
     score_looks_at = "node"
     normalized_zeros = 0
 
-    def __init__(self, args: DynamicResourcesArgs | None, handle: Handle) -> None:
+    def __init__(self, args: DynamicResourcesArgs, handle: Handle) -> None:
         gates = handle.features
-        timeout_ns = None if args is None else args.binding_timeout
         self._handle = handle
         self._devices = handle.devices
         self._random = handle.random.split(self.name)
-        self._timeout_ns = BINDING_TIMEOUT_NS if timeout_ns is None else timeout_ns
+        # There is none where the gates say that nothing is to be waited for.
+        self._timeout_ns = BINDING_TIMEOUT_NS if args.binding_timeout is None else args.binding_timeout
         self._features = AllocatorFeatures.of(gates)
         self._has_extended = gates.enabled("DRAExtendedResource")
         self._binder = ClaimBinder(handle, self._timeout_ns, with_conditions=self._features.binding_conditions)

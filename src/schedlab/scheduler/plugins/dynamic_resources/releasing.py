@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from schedlab.apimachinery.errors import Conflict
 from schedlab.scheduler.framework.interface import Work
-from schedlab.scheduler.framework.status import Status, error, unschedulable
+from schedlab.scheduler.framework.status import Status, unschedulable
 from schedlab.scheduler.plugins.dynamic_resources import writes
 from schedlab.scheduler.plugins.dynamic_resources.binding import is_reserved
 from schedlab.scheduler.plugins.dynamic_resources.extended import IN_MEMORY_NAME
@@ -41,7 +41,6 @@ class Removal:
 
     claim: StoredObject
     attempt: int = 0
-    is_unprotected: bool = False
 
 
 class ClaimReleaser:
@@ -90,20 +89,19 @@ class ClaimReleaser:
         if removal is not None:
             self._handle.start_work(plugin, cycle, pod, removal)
 
-    def resume(self, work: Work, outcome: Outcome | None) -> Status | Work | None:
-        """Go on with a removal; anything else ends with its only write."""
+    def resume(self, work: Work, outcome: Outcome | None) -> Work | None:
+        """Go on with a removal; any other work ends with its only write."""
         removal = work.note
-        if not isinstance(removal, Removal) or removal.is_unprotected:
-            return None if outcome is None or outcome.error is None else error(str(outcome.error))
+        if not isinstance(removal, Removal):
+            return None
         if outcome is None:
             return self._retry(removal)
+        if outcome.error is None:
+            return Work(writes=(writes.delete_claim(removal.claim),))
         if isinstance(outcome.error, Conflict) and removal.attempt + 1 < _ATTEMPTS_MAX:
             again = Removal(removal.claim, removal.attempt + 1)
             return Work(deadline_ns=self._handle.clock.now_ns() + _RETRY_NS, note=again)
-        if outcome.error is not None:
-            return error(str(outcome.error))
-        note = Removal(removal.claim, is_unprotected=True)
-        return Work(writes=(writes.delete_claim(removal.claim),), note=note)
+        return None
 
     def _retry(self, removal: Removal) -> Work | None:
         claim = removal.claim

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,13 +24,6 @@ if TYPE_CHECKING:
     from schedlab.scheduler.config.args import ResourceSpec
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo, Resource
-
-DEFAULT_RESOURCES: Final = ((CPU, 1), (MEMORY, 1))
-
-
-def weighted_resources(specs: Iterable[ResourceSpec]) -> tuple[tuple[str, int], ...]:
-    """Return (name, weight) of the resources to score; by default cpu and memory."""
-    return tuple((spec.name, spec.weight) for spec in specs) or DEFAULT_RESOURCES
 
 
 def is_plain(pod: Pod) -> bool:
@@ -63,9 +56,9 @@ class ScoredResources:
     pod itself or its status says does not count at all, as upstream has it.
     """
 
-    def __init__(self, resources: Sequence[tuple[str, int]], *, real: RequestRules | None) -> None:
-        self.names = tuple(name for name, _ in resources)
-        self.weights = tuple(weight for _, weight in resources)
+    def __init__(self, resources: Sequence[ResourceSpec], *, real: RequestRules | None) -> None:
+        self.names = tuple(resource.name for resource in resources)
+        self.weights = tuple(resource.weight for resource in resources)
         self._scalar = tuple(map(is_scalar_resource, self.names))
         self._real = real
 

@@ -23,7 +23,6 @@ from schedlab.scheduler.framework.types import MAX_NODE_SCORE
 from schedlab.scheduler.plugins.node_resources.allocation import (
     ScoredResources,
     explained_amounts,
-    weighted_resources,
 )
 from schedlab.scheduler.plugins.node_resources.requests import PendingRequests
 
@@ -44,12 +43,12 @@ class NodeResourcesBalancedAllocation:
 
     name = "NodeResourcesBalancedAllocation"
 
-    def __init__(self, args: NodeResourcesBalancedAllocationArgs | None, handle: Handle) -> None:
+    def __init__(self, args: NodeResourcesBalancedAllocationArgs, handle: Handle) -> None:
         rules = RequestRules(
             pod_level=handle.features.enabled("PodLevelResources"),
             pod_level_status=handle.features.enabled("InPlacePodLevelResourcesVerticalScaling"),
         )
-        self._resources = ScoredResources(weighted_resources(args.resources if args is not None else ()), real=rules)
+        self._resources = ScoredResources(args.resources, real=rules)
         self._pending = PendingRequests(handle)
 
     def pre_score(self, state: CycleState, pod: PodInfo, _table: NodeTable, _rows: NDArray[np.int64]) -> Status | None:
@@ -112,12 +111,12 @@ def _balance(taken: Sequence[int], allocatable: Sequence[int]) -> int:
     fractions = [
         min(float(amount) / float(there), 1.0) for amount, there in zip(taken, allocatable, strict=True) if there
     ]
-    deviation = 0.0
     if len(fractions) == 2:
         deviation = abs((fractions[0] - fractions[1]) / 2)
-    elif len(fractions) > 2:
-        mean = _sum(fractions) / len(fractions)
-        deviation = math.sqrt(_sum([(fraction - mean) * (fraction - mean) for fraction in fractions]) / len(fractions))
+    else:
+        count = max(len(fractions), 1)
+        mean = _sum(fractions) / count
+        deviation = math.sqrt(_sum([(fraction - mean) * (fraction - mean) for fraction in fractions]) / count)
     return int((1 - deviation) * MAX_NODE_SCORE)
 
 
@@ -174,7 +173,7 @@ def deviations(fractions: NDArray[np.float64], counted: NDArray[np.bool_]) -> ND
         squares = squares + np.where(counts, (fraction - mean) * (fraction - mean), 0.0)
     of_two = np.abs((first - last) / 2)
     of_many = np.sqrt(squares / np.maximum(count, 1))
-    return np.where(count < 2, 0.0, np.where(count == 2, of_two, of_many))
+    return np.where(count == 2, of_two, of_many)
 
 
 ENTRY: Final = PluginEntry(NodeResourcesBalancedAllocation.name, NodeResourcesBalancedAllocation)

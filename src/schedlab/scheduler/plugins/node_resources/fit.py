@@ -27,11 +27,9 @@ from schedlab.scheduler.framework.interface import PluginEntry, PreFilterResult
 from schedlab.scheduler.framework.status import REASONS, Code, NodeStatuses, Status, error
 from schedlab.scheduler.framework.types import PODS, NodeInfo
 from schedlab.scheduler.plugins.node_resources.allocation import (
-    DEFAULT_RESOURCES,
     ScoredResources,
     amount_of,
     explained_amounts,
-    weighted_resources,
 )
 from schedlab.scheduler.plugins.node_resources.least_allocated import LeastAllocated
 from schedlab.scheduler.plugins.node_resources.most_allocated import MostAllocated
@@ -100,21 +98,20 @@ class NodeResourcesFit:
     name = "NodeResourcesFit"
     looks_at = "amounts"
 
-    def __init__(self, args: NodeResourcesFitArgs | None, handle: Handle) -> None:
+    def __init__(self, args: NodeResourcesFitArgs, handle: Handle) -> None:
         """ValueError, in upstream's words, when the arguments are wrong."""
-        if args is not None and (errors := list(check_node_resources_fit(None, args))):
+        if errors := list(check_node_resources_fit(None, args)):
             raise ValueError(aggregate(errors))
         self._pending = PendingRequests(handle)
         self._has_devices = handle.features.enabled("DRAExtendedResource")
         self._resize_rules = RequestRules(
             pod_level_status=handle.features.enabled("InPlacePodLevelResourcesVerticalScaling")
         )
-        self._ignored_resources = frozenset(args.ignored_resources if args is not None else ())
-        self._ignored_groups = frozenset(args.ignored_resource_groups if args is not None else ())
-        scoring = args.scoring_strategy if args is not None else None
-        weighted = weighted_resources(scoring.resources) if scoring is not None else DEFAULT_RESOURCES
-        self._resources = ScoredResources(weighted, real=None)
-        self._strategy = _strategy(scoring, self._resources.weights)
+        self._ignored_resources = frozenset(args.ignored_resources)
+        self._ignored_groups = frozenset(args.ignored_resource_groups)
+        assert args.scoring_strategy is not None, "arguments have their defaults"
+        self._resources = ScoredResources(args.scoring_strategy.resources, real=None)
+        self._strategy = _strategy(args.scoring_strategy, self._resources.weights)
 
     def pre_filter(
         self, state: CycleState, pod: PodInfo, _table: NodeTable
@@ -275,8 +272,8 @@ class NodeResourcesFit:
         return False
 
 
-def _strategy(scoring: ScoringStrategy | None, weights: Sequence[int]) -> Strategy:
-    if scoring is None or scoring.type == "LeastAllocated":
+def _strategy(scoring: ScoringStrategy, weights: Sequence[int]) -> Strategy:
+    if scoring.type == "LeastAllocated":
         return LeastAllocated(weights)
     if scoring.type == "MostAllocated":
         return MostAllocated(weights)
