@@ -31,6 +31,7 @@ def test_every_kind_is_there(page: Page, simulator: Simulator) -> None:
 
     assert page.locator(".kinds li").count() > 50
     page.get_by_label("Find").fill("budget")
+    page.wait_for_url("**/#/objects?find=budget")
     page.get_by_role("link", name="PodDisruptionBudget").click()
     expect(page.get_by_role("heading", name="PodDisruptionBudget")).to_be_visible()
 
@@ -53,6 +54,10 @@ def test_list_is_filtered_by_words_and_by_labels(page: Page, simulator: Simulato
     page.goto(f"{simulator.url}/#/list/pods?namespace=shop")
     page.get_by_role("row", name="cache-0").wait_for()
     page.get_by_label("Filter", exact=True).fill("recommender")
+    expect(page.get_by_role("row", name="cache-0")).to_have_count(0)
+    page.get_by_label("More columns").check()
+    page.reload()
+    expect(page.get_by_role("columnheader", name="Readiness Gates")).to_be_visible()
     expect(page.get_by_role("row", name="cache-0")).to_have_count(0)
     page.goto(f"{simulator.url}/#/list/pods?namespace=shop&selector=app%3Dcache")
 

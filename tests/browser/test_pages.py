@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from typing import Final
 
@@ -10,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import keep, violations
 from tests.support.browser import Simulator
+from tools.build_ui import BUILT
 
 #: Places and something that is there when they are complete, in English and Korean.
 PAGES: Final = {
@@ -25,6 +27,11 @@ PAGES: Final = {
     "learn": ("#/learn", "Taints and tolerations", "배우기"),
     "snapshot": ("#/snapshot", "Save as YAML", "스냅샷"),
 }
+
+
+def test_built_files_are_small() -> None:
+    """All that a browser ever loads, compressed."""
+    assert sum(len(gzip.compress(file.read_bytes())) for file in BUILT.iterdir()) < 2_000_000
 
 
 def _open(page: Page, simulator: Simulator, name: str) -> None:

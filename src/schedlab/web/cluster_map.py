@@ -127,7 +127,7 @@ def _node(node: Node) -> dict[str, Any]:
     ready = any(condition.type == "Ready" and condition.status == "True" for condition in node.status.conditions)
     return {
         "labels": node.metadata.labels,
-        "taints": [f"{taint.key}={taint.value}:{taint.effect}" for taint in node.spec.taints],
+        "taints": [f"{taint.key}={taint.value}:{taint.effect}".replace("=:", ":") for taint in node.spec.taints],
         "unschedulable": node.spec.unschedulable,
         "ready": ready,
         "allocatable": amounts_of(node.status.allocatable),

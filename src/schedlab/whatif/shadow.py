@@ -37,6 +37,7 @@ class Difference:
     """One attempt that the shadow would have ended otherwise."""
 
     pod: str
+    uid: str
     attempt: int
     at_ns: int
     flip: Flip
@@ -46,6 +47,7 @@ class Difference:
         flip = self.flip
         return {
             "pod": self.pod,
+            "uid": self.uid,
             "attempt": self.attempt,
             "time": format_micro_time(self.at_ns),
             "node": flip.before,
@@ -87,7 +89,7 @@ class Shadow:
             flip = flipped(record, rehearse(self.scheduler, pod, attempt=record.attempt))
             if flip is not None:
                 self.by_plugin[flip.plugin or flip.how] += 1
-                self.differences.append(Difference(pod.key, record.attempt, record.started_ns, flip))
+                self.differences.append(Difference(pod.key, pod.uid, record.attempt, record.started_ns, flip))
         else:
             self.unanswered += 1
         if record.result == "scheduled" and self.scheduler.cache.pod(pod.uid) is None:
@@ -102,14 +104,15 @@ class Shadow:
     def queue_move(self, move: QueueMove) -> None:
         """Queues are no matter (Observer)."""
 
-    def as_json(self) -> dict[str, Any]:
-        """Tell how far the two agree, newest differences first."""
+    def as_json(self, pod: str = "") -> dict[str, Any]:
+        """Tell how far the two agree, newest differences first; of the pods only one (`shop/web-0`), if it is given."""
         return {
             "name": self.name,
             "location": self.location,
+            "schedulers": list(self.scheduler.profiles),
             "compared": self.compared,
             "unanswered": self.unanswered,
             "differences": sum(self.by_plugin.values()),
             "byPlugin": dict(self.by_plugin.most_common()),
-            "pods": [difference.as_json() for difference in reversed(self.differences)],
+            "pods": [one.as_json() for one in reversed(self.differences) if pod in ("", one.pod)],
         }

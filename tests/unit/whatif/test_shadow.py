@@ -43,6 +43,8 @@ def test_another_strategy_names_the_pod_and_the_plugin_that_flipped_it() -> None
     assert (difference.pod, difference.flip.before, difference.flip.after) == ("default/second", "node-1", "node-0")
     assert difference.flip.plugin == "NodeResourcesFit"
     assert shadow.as_json()["byPlugin"] == {"NodeResourcesFit": 1}
+    assert [one["pod"] for one in shadow.as_json("default/second")["pods"]] == ["default/second"]
+    assert shadow.as_json("default/first")["pods"] == []
 
 
 def test_each_pod_is_judged_on_the_state_that_the_scheduler_found() -> None:

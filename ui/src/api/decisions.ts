@@ -102,6 +102,8 @@ export interface Explanation {
   queue: Queue | null;
   moves: { time: string; place: string; reason: string }[];
   warnings: string[];
+  /** Of a pod that somebody else has placed: who that was. The rest is what ours would have done. */
+  placedBy?: { text: string };
 }
 
 export interface Asked {
@@ -166,6 +168,21 @@ export interface Attempt {
 export async function attemptsOf(namespace: string, name: string, signal: AbortSignal): Promise<Attempt[]> {
   const query = new URLSearchParams({ namespace, pod: name, limit: "1000" });
   return (await askJson<{ items: Attempt[] }>(`/api/v1/decisions?${query}`, { signal })).items;
+}
+
+export interface Shadow {
+  name: string;
+  location: string;
+  /** The names that it decides for. */
+  schedulers: string[];
+  /** The attempts that it would have ended otherwise. */
+  pods: { uid: string; attempt: number; node: string; shadowNode: string; plugin: string; reason: string }[];
+}
+
+/** The configurations that decide in the shadow, with what they would have decided otherwise about a pod. */
+export async function shadowsOf(namespace: string, name: string, signal: AbortSignal): Promise<Shadow[]> {
+  const query = new URLSearchParams({ pod: `${namespace}/${name}` });
+  return (await askJson<{ shadows: Shadow[] }>(`/api/v1/shadows?${query}`, { signal })).shadows;
 }
 
 export interface Span {

@@ -34,6 +34,7 @@ export default function List({ parameters, query }: PageProps) {
       namespace={namespace}
       selector={selector}
       filter={query.get("filter") ?? ""}
+      isWide={query.get("wide") === "true"}
     />
   );
 }
@@ -52,14 +53,14 @@ interface ObjectsProps {
   namespace: string;
   selector: string;
   filter: string;
+  isWide: boolean;
 }
 
 const AGE_MS = 5000;
 
-function Objects({ kind, namespace, selector, filter }: ObjectsProps) {
+function Objects({ kind, namespace, selector, filter, isWide }: ObjectsProps) {
   const t = texts.value.list;
   const [columns, setColumns] = useState<Column[]>([]);
-  const [isWide, setWide] = useState(false);
   const [count, setCount] = useState<number>();
   const [error, setError] = useState<unknown>();
   const grid = useRef<GridApi<Row>>(undefined);
@@ -99,7 +100,11 @@ function Objects({ kind, namespace, selector, filter }: ObjectsProps) {
         <Words label={t.selector} value={selector} onCommit={(value) => amend({ selector: value })} />
         {isSplit && (
           <label>
-            <input type="checkbox" checked={isWide} onChange={(event) => setWide(event.currentTarget.checked)} />{" "}
+            <input
+              type="checkbox"
+              checked={isWide}
+              onChange={(event) => amend({ wide: event.currentTarget.checked ? "true" : "" })}
+            />{" "}
             {t.wide}
           </label>
         )}

@@ -2,8 +2,9 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { type Kind, kinds } from "../api/kinds";
+import type { PageProps } from "../pages";
 import { Problem } from "../shell/problem";
-import { link } from "../shell/router";
+import { amend, link } from "../shell/router";
 import { texts } from "../texts";
 
 const EVERYDAY = [
@@ -20,13 +21,15 @@ const EVERYDAY = [
   "events",
 ];
 
-export default function Objects() {
+export default function Objects({ query }: PageProps) {
   const [found, setFound] = useState<Kind[]>();
   const [error, setError] = useState<unknown>();
   useEffect(() => void kinds().then(setFound, setError), []);
   const t = texts.value.objects;
-  const [words, setWords] = useState("");
-  const shown = found?.filter((kind) => `${kind.id} ${kind.kind} ${kind.shortNames}`.toLowerCase().includes(words));
+  const words = query.get("find") ?? "";
+  const isMeant = (kind: Kind) =>
+    `${kind.id} ${kind.kind} ${kind.shortNames}`.toLowerCase().includes(words.toLowerCase());
+  const shown = found?.filter(isMeant);
   return (
     <>
       <h1>{texts.value.pages.objects}</h1>
@@ -35,7 +38,7 @@ export default function Objects() {
       <div class="toolbar">
         <label class="choice">
           <span>{t.find}</span>
-          <input type="search" onInput={(event) => setWords(event.currentTarget.value.toLowerCase())} />
+          <input type="search" value={words} onInput={(event) => amend({ find: event.currentTarget.value })} />
         </label>
       </div>
       {!words && (

@@ -17,6 +17,7 @@ import { HelpFor } from "../pod/help";
 import { NumbersOf } from "../pod/numbers";
 import { PreemptionOf } from "../pod/preemption";
 import { QueueOf } from "../pod/queue";
+import { Shadows } from "../pod/shadows";
 import { Trace } from "../pod/trace";
 import { Verdicts } from "../pod/verdicts";
 import { notifyError, Problem } from "../shell/problem";
@@ -119,6 +120,7 @@ function Explained({ told, attempts, view }: { told: Explanation; attempts: Atte
       <Verdicts told={told} filter={query.get("filter") ?? ""} shown={query.get("show") ?? ""} node={node} />
       {node && <NumbersOf {...{ namespace, name, uid, node, version }} attempt={`${told.attempt}`} />}
       {told.choice && <ChoiceOf told={told} choice={told.choice} vs={vs} />}
+      <Shadows {...{ namespace, name, version, told }} />
       {told.preemption && <PreemptionOf preemption={told.preemption} />}
       {told.extenders.length > 0 && (
         <details>

@@ -4,9 +4,16 @@ import type { Explanation } from "../api/decisions";
 import { texts } from "../texts";
 
 export function AnswerOf({ told }: { told: Explanation }) {
-  const own = texts.value.pod.answer(factsOf(told));
+  const t = texts.value.pod;
+  // What ours would have done with a pod of others is told in the simulator's words only.
+  const own = told.placedBy ? "" : t.answer(factsOf(told));
   return (
     <>
+      {told.placedBy && (
+        <p>
+          {t.placedBy} <span lang="en">{told.placedBy.text}</span>
+        </p>
+      )}
       {own && <p class={told.selected ? "answer" : "answer waits"}>{own}</p>}
       <p class={own ? "muted" : told.selected ? "answer" : "answer waits"} lang="en">
         {told.answer}

@@ -152,8 +152,10 @@ function CurrentPage() {
     if (!heading) return;
     heading.tabIndex = -1;
     if (at !== firstPath) heading.focus();
-    document.title = `${heading.textContent} – schedlab`;
   }, [loaded, at]);
+  useEffect(() => {
+    document.title = `${main.current?.querySelector("h1")?.textContent ?? ""} – schedlab`;
+  }, [loaded, at, language.value]);
 
   return (
     <main id="content" ref={main}>

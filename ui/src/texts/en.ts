@@ -350,6 +350,11 @@ export const en = {
     weight: "Weight",
     stands: "Stands from – to",
     luck: (seeds: number) => `Luck: what ${plural(seeds, "other roll", "other rolls")} of the dice would have chosen`,
+    placedBy: "Somebody else has placed it:",
+    shadows: "In the shadow",
+    shadowAgrees: "decides alike.",
+    shadowChooses: (node: string) => `would have chosen ${node}.`,
+    shadowFindsNone: "would have found no node.",
     trace: "The way of the pod",
   },
   preemption: {

@@ -407,6 +407,11 @@ export const ko: Texts = {
     weight: "가중치",
     stands: "최소 – 최대",
     luck: (seeds) => `운: 다른 난수 ${items(seeds)}로 골랐을 노드`,
+    placedBy: "다른 쪽에서 배치했습니다:",
+    shadows: "그림자 스케줄러의 결정",
+    shadowAgrees: "같은 결정입니다.",
+    shadowChooses: (node) => `${node}을(를) 골랐을 것입니다.`,
+    shadowFindsNone: "적합한 노드를 찾지 못했을 것입니다.",
     trace: "파드가 거친 과정",
   },
   preemption: {
