@@ -303,6 +303,8 @@ class SchedulerCache:
 
     def _refresh_images(self) -> None:
         for name in self._touched:
+            if self._images.is_current(name):
+                continue
             info = self._own(name)
             if info is not None and info.row >= 0 and self._images.refresh(info):
                 self.table.set_node(info)

@@ -74,9 +74,13 @@ class ImageStates:
                         del self._images[text]
         self._version += 1
 
+    def is_current(self, name: str) -> bool:
+        """Whether no count has changed since the node's view was renewed."""
+        return self._seen.get(name) == self._version
+
     def refresh(self, info: NodeInfo) -> bool:
         """Renew the node's view; say whether it may have changed."""
-        if self._seen.get(info.name) == self._version:
+        if self.is_current(info.name):
             return False
         self._seen[info.name] = self._version
         fresh = {text: ImageState(s.size, len(s.nodes)) for text, s in self._of_node.get(info.name, {}).items()}

@@ -71,6 +71,8 @@ class CacheJournal:
         # What was done from the position of the oldest copy on; None was forgotten.
         self._operations: list[_Operation | None] = []
         self._tallies = Tallies()
+        #: How many operations there were.
+        self.position = 0
         #: The cache whose operations are noted.
         self._cache: SchedulerCache | None = None
         #: When it began: positions that were noted before are those of another journal.
@@ -84,11 +86,6 @@ class CacheJournal:
         return self._copies[0].position if self._copies else 0
 
     @property
-    def position(self) -> int:
-        """How many operations there were."""
-        return self.oldest + len(self._operations)
-
-    @property
     def copies(self) -> int:
         """How many copies are kept."""
         return len(self._copies)
@@ -97,7 +94,7 @@ class CacheJournal:
         """Take the first copy: of the cache as it is before anything is noted."""
         self.began_ns = now_ns
         self._copies = [_Copy(0, self._newest(), cache.copy(with_columns=False))]
-        self._operations, self._tallies = [], Tallies()
+        self._operations, self._tallies, self.position = [], Tallies(), 0
         self._cache, cache.journal = cache, self
 
     def go_on(self, cache: SchedulerCache, newest: Callable[[], int]) -> None:
@@ -108,6 +105,7 @@ class CacheJournal:
             for pod in pods:
                 self.count(pod, number)
         self._operations.append(_REFRESH)
+        self.position += 1
         self._copies.append(_Copy(self.position, newest(), cache.copy(with_columns=False)))
         self._cache, cache.journal = cache, self
 
@@ -123,6 +121,7 @@ class CacheJournal:
     def note(self, cache: SchedulerCache, operation: str, *arguments: object, dear: bool = False) -> None:
         """Take down what was done to the cache; what is dear to do again need not be, because a copy is taken."""
         self._operations.append((operation, arguments) if arguments else _REFRESH)
+        self.position += 1
         if dear or self.position - self._copies[-1].position >= self._stride:
             self._copies.append(_Copy(self.position, self._newest(), cache.copy(with_columns=False)))
             self._forget()

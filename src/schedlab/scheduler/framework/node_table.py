@@ -41,6 +41,7 @@ class Column(Protocol):
     one, it is made anew there when it is needed.
     With a method `replace_pod(row, old, new)` it is told so of a pod whose new state has the same facts and end as the
     old one (its labels may differ); without one, the old state is taken out and the new one put in.
+    With an attribute `of_nodes = True` it is told of nodes only: it does not depend on pods.
     With a method `fill(infos)` it takes all nodes at once when it is made; without one, `set_node` tells it of each.
     """
 
@@ -97,6 +98,8 @@ class Interner:
 
 class LabelColumn:
     """One label key: ids: int32[N] of the values (ABSENT where a node has no such label)."""
+
+    of_nodes: Final = True
 
     def __init__(self, key: str) -> None:
         self.key = key
@@ -175,6 +178,8 @@ class NodeTable:
         self.order = 0
         self.nodes_version = 0
         self._columns: dict[object, Column] = {}
+        #: Those of them that are told of pods.
+        self._pod_columns: dict[object, Column] = {}
         #: Columns that raised when they were told of a change, with what they raised.
         self._broken: dict[object, Exception] = {}
         #: Counts the changes of rows.
@@ -201,12 +206,18 @@ class NodeTable:
             found = make()
             found.reorder(np.full(len(self.infos), ABSENT, np.int64))
             _fill(found, self.infos)
-            self._columns[key] = found
+            self._keep_column(key, found)
         return cast("C", found)
+
+    def _keep_column(self, key: object, column: Column) -> None:
+        self._columns[key] = column
+        if not getattr(column, "of_nodes", False):
+            self._pod_columns[key] = column
 
     def drop_column(self, key: object) -> None:
         """Forget a column that nobody needs any more."""
         self._columns.pop(key, None)
+        self._pod_columns.pop(key, None)
         self._broken.pop(key, None)
 
     def _note_broken(self, key: object, error: Exception) -> None:
@@ -218,6 +229,7 @@ class NodeTable:
     def _drop_broken(self) -> None:
         for key in self._broken:
             self._columns.pop(key, None)
+            self._pod_columns.pop(key, None)
 
     def changed_since(self, clock: int) -> Sequence[int] | None:
         """Return the rows that have changed since a reading of `clock`; None when that is too long ago."""
@@ -270,7 +282,7 @@ class NodeTable:
         for key, column in self._columns.items() if with_columns else ():
             copy = getattr(column, "copy", None)
             if copy is not None:
-                other._columns[key] = copy(other)
+                other._keep_column(key, copy(other))
         return other
 
     def select(self, rows: NDArray[np.int64]) -> NodeTable:
@@ -312,8 +324,8 @@ class NodeTable:
     def add_pod(self, info: NodeInfo, pod: PodInfo) -> None:
         """Count a pod in on the node, in the NodeInfo and in every column."""
         info.add_pod(pod)
-        self._change(info, pod, 1)
-        for key, column in self._columns.items():
+        self._take_amounts(info, pod)
+        for key, column in self._pod_columns.items():
             try:
                 column.add_pod(info.row, pod)
             except Exception as error:  # noqa: BLE001 - see `column`
@@ -325,8 +337,8 @@ class NodeTable:
         """Count a pod out; False when the node does not hold it."""
         if not info.remove_pod(pod):
             return False
-        self._change(info, pod, -1)
-        for key, column in self._columns.items():
+        self._take_amounts(info, pod)
+        for key, column in self._pod_columns.items():
             try:
                 column.remove_pod(info.row, pod)
             except Exception as error:  # noqa: BLE001 - see `column`
@@ -344,7 +356,7 @@ class NodeTable:
         if not info.replace_pod(new):
             return False
         row = info.row
-        for key, column in self._columns.items():
+        for key, column in self._pod_columns.items():
             replace = getattr(column, "replace_pod", None)
             try:
                 if replace is not None:
@@ -368,20 +380,18 @@ class NodeTable:
                 out[index] = amount
         return out
 
-    def _change(self, info: NodeInfo, pod: PodInfo, sign: int) -> None:
-        row, request = info.row, pod.request
-        if request.scalar:
-            self._ensure_resources(request.scalar)
-            for name, amount in request.scalar.items():
-                self.requested[self._resource_index[name], row] += sign * amount
-        self.requested[0, row] += sign * request.milli_cpu
-        self.requested[1, row] += sign * request.memory
-        if request.ephemeral_storage:
-            self.requested[2, row] += sign * request.ephemeral_storage
-        cpu, memory = pod.non_zero_request
-        self.non_zero_requested[0, row] += sign * cpu
-        self.non_zero_requested[1, row] += sign * memory
-        self.pod_count[row] += sign
+    def _take_amounts(self, info: NodeInfo, pod: PodInfo) -> None:
+        """Take over the amounts of a node after a pod came or went."""
+        row, scalar, now = info.row, pod.facts.request.scalar, info.requested
+        if scalar:
+            self._ensure_resources(scalar)
+            for name in scalar:
+                self.requested[self._resource_index[name], row] = now.scalar[name]
+        requested = self.requested
+        requested[0, row], requested[1, row], requested[2, row] = now.milli_cpu, now.memory, now.ephemeral_storage
+        self.non_zero_requested[0, row] = info.non_zero_cpu
+        self.non_zero_requested[1, row] = info.non_zero_memory
+        self.pod_count[row] = len(info.pods)
         self._touch(row, info)
 
     def _touch(self, row: int, info: NodeInfo) -> None:

@@ -134,6 +134,14 @@ class PodFacts:
         self._pod = pod
         self._stored = stored
         self._namespace = pod.metadata.namespace
+        self._kind: PodKind | None = None
+
+    def kind(self, labels: Mapping[str, str], *, terminating: bool) -> PodKind:
+        """Return the kind of a pod with these labels; pods with the same facts are mostly of the same."""
+        known = self._kind
+        if known is None or known.terminating != terminating or known.labels != labels:
+            known = self._kind = kind_of(self._namespace, labels, terminating=terminating)
+        return known
 
     @lazy
     def requests(self) -> dict[str, int]:

@@ -6,9 +6,10 @@ Differs: nothing is copied per cycle; the cache's NodeInfos are the snapshot, si
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -18,7 +19,7 @@ from schedlab.api.rules.requests import NonZeroRequest
 from schedlab.api.rules.volumes import claim_name
 from schedlab.apimachinery.time import parse_time
 from schedlab.scheduler.framework.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Resource
-from schedlab.scheduler.framework.pod_facts import AffinityTerm, KnownTerm, PodKind, asks_the_same, facts_of, kind_of
+from schedlab.scheduler.framework.pod_facts import AffinityTerm, KnownTerm, PodKind, asks_the_same, facts_of
 
 if TYPE_CHECKING:
     from schedlab.api.object import StoredObject
@@ -117,7 +118,7 @@ class PodInfo:
     def kind(self) -> PodKind:
         """What queries for pods can tell of it; there is one object for all pods of a kind."""
         if self.known_kind is None:
-            self.known_kind = kind_of(self.namespace, self.labels, terminating=self.terminating)
+            self.known_kind = self.facts.kind(self.labels, terminating=self.terminating)
         return self.known_kind
 
     @property
@@ -226,7 +227,9 @@ class HostPorts:
 
     def copy(self) -> HostPorts:
         """Return an independent copy."""
-        return self.of(self._used)
+        other = HostPorts()
+        other._used = self._used.copy()
+        return other
 
     @classmethod
     def of(cls, ports: Iterable[HostPort]) -> HostPorts:
@@ -242,6 +245,19 @@ class ImageState:
 
     size: int
     num_nodes: int
+
+
+_AMOUNTS: Final = attrgetter(
+    "allocatable.milli_cpu",
+    "allocatable.memory",
+    "allocatable.ephemeral_storage",
+    "allocatable.allowed_pod_number",
+    "requested.milli_cpu",
+    "requested.memory",
+    "requested.ephemeral_storage",
+    "non_zero_cpu",
+    "non_zero_memory",
+)
 
 
 class NodeInfo:
@@ -301,10 +317,10 @@ class NodeInfo:
     def add_pod(self, pod: PodInfo) -> None:
         """Count the pod in."""
         self.pods.append(pod)
-        if pod.has_affinity:
+        if pod.facts.has_affinity:
             self.pods_with_affinity.append(pod)
-        if pod.required_anti_affinity_terms:
-            self.pods_with_required_anti_affinity.append(pod)
+            if pod.required_anti_affinity_terms:
+                self.pods_with_required_anti_affinity.append(pod)
         self._change(pod, 1)
 
     def remove_pod(self, pod: PodInfo) -> bool:
@@ -329,18 +345,26 @@ class NodeInfo:
         return True
 
     def _change(self, pod: PodInfo, sign: int) -> None:
-        self.requested.add(pod.request, sign)
-        cpu, memory = pod.non_zero_request
+        facts = pod.facts
+        self.requested.add(facts.request, sign)
+        cpu, memory = facts.non_zero_request
         self.non_zero_cpu += sign * cpu
         self.non_zero_memory += sign * memory
-        if pod.host_ports:
+        if facts.host_ports:
             self.used_ports.change(pod, sign)
-        for claim in pod.named_claim_keys:
+        for claim in facts.named_claim_keys:
             left = self.claim_counts.get(claim, 0) + sign
             if left > 0:
                 self.claim_counts[claim] = left
             else:
                 self.claim_counts.pop(claim, None)
+
+    def amounts(self) -> Hashable:
+        """Return what the node has to give, and what its pods take of that, as something to be compared."""
+        there, taken = self.allocatable.scalar, self.requested.scalar
+        if there or taken:
+            return _AMOUNTS(self), len(self.pods), tuple(there.items()), tuple(taken.items())
+        return _AMOUNTS(self), len(self.pods)
 
     def copy(self) -> NodeInfo:
         """Return an independent copy for a dry run; node and pods are shared, they do not change."""
@@ -348,13 +372,13 @@ class NodeInfo:
         other.row, other.generation, other.name, other.node = self.row, self.generation, self.name, self.node
         other.allocatable, other.declared_features = self.allocatable, self.declared_features
         other.image_states = self.image_states
-        other.pods = list(self.pods)
-        other.pods_with_affinity = list(self.pods_with_affinity)
-        other.pods_with_required_anti_affinity = list(self.pods_with_required_anti_affinity)
+        other.pods = self.pods.copy()
+        other.pods_with_affinity = self.pods_with_affinity.copy()
+        other.pods_with_required_anti_affinity = self.pods_with_required_anti_affinity.copy()
         other.requested = self.requested.copy()
         other.non_zero_cpu, other.non_zero_memory = self.non_zero_cpu, self.non_zero_memory
         other.used_ports = self.used_ports.copy()
-        other.claim_counts = dict(self.claim_counts)
+        other.claim_counts = self.claim_counts.copy()
         return other
 
 

@@ -110,6 +110,7 @@ class ImageColumn:
     """
 
     _KEPT_MAX: Final = 256
+    of_nodes: Final = True
 
     def __init__(self) -> None:
         self._states: list[Mapping[str, ImageState]] = []

@@ -117,6 +117,8 @@ def _after_node_change(_pod: PodInfo, old: Node | None, new: Node) -> QueueingHi
 class FeatureColumn:
     """What nodes declare: ids: int32[N] of distinct sets of known features."""
 
+    of_nodes: Final = True
+
     def __init__(self) -> None:
         self._sets = Interner()
         self._ids: NDArray[np.int32] = np.zeros(0, np.int32)
