@@ -50,6 +50,39 @@ class ScoreFailure:
     scores: Scores
 
 
+@dataclass(slots=True)
+class _Known:
+    """What pods that were made alike have found out of S plugins and F nodes, the rest being 0.
+
+    raw, final: int64[S, F]; total: int64[F] of what is final. unscored, unfinished: places of the plugins of which the raw
+    and the final scores are not known.
+    """
+
+    raw: NDArray[np.int64]
+    final: NDArray[np.int64]
+    total: NDArray[np.int64]
+    unscored: list[int]
+    unfinished: list[int]
+
+    @classmethod
+    def of(cls, found: KeptScores | None, rows: NDArray[np.int64], names: Sequence[str]) -> _Known:
+        raw, final = np.zeros((2, len(names), len(rows)), np.int64)
+        if found is None:
+            every = list(range(len(names)))
+            return cls(raw, final, np.zeros(len(rows), np.int64), every, every)
+        kept_raw, kept_final, total = found.take(rows)
+        unscored = []
+        for index, name in enumerate(names):
+            place = found.places.get(name)
+            if place is None:
+                unscored.append(index)
+            else:
+                raw[index], final[index] = kept_raw[place], kept_final[place]
+        if found.is_even:
+            return cls(raw, final, total, unscored, unscored)
+        return cls(raw, final, np.zeros(len(rows), np.int64), unscored, list(range(len(names))))
+
+
 def run_pre_score(
     plugins: Sequence[Any],
     state: CycleState,
@@ -67,7 +100,9 @@ def run_pre_score(
                 plugin.apply(state, record, skip)
                 continue
             try:
-                status = as_status(plugin.pre_score(state, pod, table, rows))
+                status = plugin.pre_score(state, pod, table, rows)
+                if status is not None:
+                    status = as_status(status)
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
                 status = failure_of(error)
             if record is not None:
@@ -101,34 +136,33 @@ def run_score(
     `kept` is what pods like this one have found out.
     """
     active, names, factors = _active(plugins, weights, state.skip_score, kept)
-    known: Mapping[str, int] = {}
-    found: KeptScores | None = None
+    found = None
     if kept is not None and infos is None:
         found = kept.refresh_scores(active, weights, state, pod, table, rows)
-        if found is not None:
-            if found.is_even and names == tuple(found.places):
-                return Scores(names, factors, *found.take(rows), found.offsets)
-            known = found.places
-    raw = np.zeros((len(active), len(rows)), np.int64)
-    for index, plugin in enumerate(active):
-        if found is not None and plugin.name in known:
-            found.raw[known[plugin.name]].take(rows, out=raw[index])
-            continue
-        failure = _score(plugin, state, pod, table, rows, infos, raw[index])
+        if found is not None and found.is_even and names == found.names:
+            return Scores(names, factors, *found.take(rows), found.offsets)
+    known = _Known.of(found, rows, names)
+    raw, final, total = known.raw, known.final, known.total
+    for index in known.unscored:
+        failure = _score(active[index], state, pod, table, rows, infos, raw[index])
         if failure is not None:
-            text = f'running Score plugins: plugin "{plugin.name}" failed with: {error_text(failure)}'
+            text = f'running Score plugins: plugin "{names[index]}" failed with: {error_text(failure)}'
             return _failed(text, names[: index + 1], factors[: index + 1], raw[: index + 1, :1])
-    final = raw.copy()
-    for index, plugin in enumerate(active):
-        failure = _normalize(plugin, state, pod, rows, final[index])
+    for index in known.unfinished:
+        final[index] = raw[index]
+        failure = _normalize(active[index], state, pod, rows, final[index])
         if failure is not None:
-            text = f'running Normalize on Score plugins: plugin "{plugin.name}" failed with: {error_text(failure)}'
+            text = f'running Normalize on Score plugins: plugin "{names[index]}" failed with: {error_text(failure)}'
             return _failed(text, names, factors, raw[:, :1])
-    if final.size and (final.max() > MAX_NODE_SCORE or final.min() < 0):
-        text = f"applying score defaultWeights on Score plugins: {_invalid(names, final)}"
+    judged = final[known.unfinished]
+    if judged.size and (judged.max() > MAX_NODE_SCORE or judged.min() < 0):
+        problem = _invalid([names[index] for index in known.unfinished], judged)
+        text = f"applying score defaultWeights on Score plugins: {problem}"
         return _failed(text, names, factors, raw[:, :1])
-    final *= np.array(factors, np.int64).reshape(-1, 1)
-    return Scores(names, factors, raw, final, final.sum(axis=0))
+    for index in known.unfinished:
+        final[index] *= factors[index]
+        total += final[index]
+    return Scores(names, factors, raw, final, total)
 
 
 def _active(
