@@ -188,7 +188,8 @@ class Attempt:
         )
         if record is not None:
             record.pre_filter_status, record.pre_filter_result = outcome.status, outcome.nodes
-        diagnosis.unschedulable_plugins = dict.fromkeys(outcome.restricting)
+        if outcome.restricting:
+            diagnosis.unschedulable_plugins = dict.fromkeys(outcome.restricting)
         if outcome.status is not None:
             if not outcome.status.rejected:
                 return outcome.status
@@ -219,8 +220,8 @@ class Attempt:
             if search.error is None:
                 self._passed = search.feasible
                 record.passed_filters = recorded(search.feasible, len(self.table))
-        if search.error is not None:
-            return search.error
+        if search.error is not None or not self.scheduler.extenders:
+            return search.feasible if search.error is None else search.error
         feasible_or_error = yield from self._ask_filters(search.feasible, diagnosis)
         if not isinstance(feasible_or_error, Status) and len(feasible_or_error) != len(search.feasible):
             diagnosis.unschedulable_plugins[EXTENDER] = None
@@ -359,8 +360,9 @@ class Attempt:
         if record is not None:
             self._record_scores(rows, scores, total)
         index = self._pick(total, rated)
-        names = self.table.names
-        self._store_batch(names[int(rows[index])], SortedNodes(names, rows, total))
+        if framework.batch is not None:
+            names = self.table.names
+            self._store_batch(names[int(rows[index])], SortedNodes(names, rows, total))
         return index
 
     def _ask_scores(

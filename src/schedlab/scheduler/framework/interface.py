@@ -414,6 +414,9 @@ class RowLocalPlugin(Plugin, Protocol):
         `NodeTable.generation` of the row has grown or rows have moved. Other pods, other nodes, other objects of the
         cluster and the time must not count, nor anything of the pod that is not in its facts: its name, labels,
         annotations or priority.
+
+        An attribute `is_of_amounts = True` says more: of the node nothing counts but `NodeInfo.amounts()`, so that what
+        was said of one node holds for all with the same amounts.
         """
 
 
@@ -497,7 +500,11 @@ class ScoreExtensions(Plugin, Protocol):
 
 
 class ReservePlugin(Plugin, Protocol):
-    """Keeps account of a pod that is about to be bound; changes only memory."""
+    """Keeps account of a pod that is about to be bound; changes only memory.
+
+    A method `reserves_nothing(pod)` may say that reserve only succeeds for pods with the same facts; then it is not
+    asked about pods that are made alike.
+    """
 
     def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """Take what the pod needs on the node."""

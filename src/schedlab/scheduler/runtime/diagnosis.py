@@ -40,7 +40,8 @@ class NodeToStatusMap:
         self._index: dict[int, int] | None = None
 
     def __len__(self) -> int:
-        return len(self._rows) + sum(not self._searched(name) for name in self._named)
+        named = sum(not self._searched(name) for name in self._named) if self._named else 0
+        return len(self._rows) + named
 
     def set(self, name: str, status: Status) -> None:
         """Give one node a status."""

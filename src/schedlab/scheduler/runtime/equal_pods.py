@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from schedlab.scheduler.framework.interface import CycleState
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.pod_facts import PodFacts
-    from schedlab.scheduler.framework.types import PodInfo
+    from schedlab.scheduler.framework.types import NodeInfo, PodInfo
+
+V = TypeVar("V")
 
 #: Evaluations that are kept, and facts that are remembered to tell a second pod from a first one.
 _KEPT_MAX: Final = 8
@@ -38,6 +40,8 @@ _SEEN_MAX: Final = 64
 _FEW_ROWS: Final = 6
 #: Up to so many in the whole table are scored at once, so that from then on only changes have to be looked at.
 _FEW_TO_FINISH: Final = 64
+#: So many different amounts of nodes are remembered.
+_AMOUNTS_MAX: Final = 4096
 _REJECTIONS: Final = (Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
 
 
@@ -70,6 +74,8 @@ class Evaluation:
         #: Filters that must be asked again when only the pods of a node changed.
         self._pod_filters = _of_pods(self._filters, "looks_at")
         self._all_filters = tuple(enumerate(self._filters))
+        #: Amounts of nodes that those filters have found nothing wrong with; None when other things count, too.
+        self._fitting: dict[Hashable, None] | None = {} if _are_of_amounts(self._pod_filters) else None
         #: Place of each plugin that takes part, by name.
         self.filter_places = {plugin.name: place for place, plugin in enumerate(self._filters)}
         self.filter_names = tuple(self.filter_places)
@@ -97,6 +103,8 @@ class Evaluation:
 
     def refresh_filters(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice) -> bool:
         """Bring the verdicts on a slice of rows up to date; False when a plugin does not answer as it should."""
+        if self._filtered_at == table.clock:
+            return True
         try:
             if self._filtered_at is None or not self._filter_changed(state, pod, table):
                 self._filter_stale(state, pod, table, rows)
@@ -135,12 +143,22 @@ class Evaluation:
         return self._rejections > 0 and bool(self.rejected[rows].any())
 
     def _filter_row(self, state: CycleState, pod: PodInfo, table: NodeTable, row: int) -> None:
-        info, code, reason = table.infos[row], self.code, self.reason
-        asked = self._pod_filters if table.node_generation[row] <= self._filtered[row] else self._all_filters
-        said: list[Status | None] = [plugin.filter(state, pod, info) for _, plugin in asked]
-        was_rejected = bool(self.rejected[row])
-        if not was_rejected and said.count(None) == len(said):
+        info, was_rejected = table.infos[row], bool(self.rejected[row])
+        same_node = table.node_generation[row] <= self._filtered[row]
+        fitting = self._fitting if same_node and not was_rejected else None
+        amounts = None if fitting is None else info.amounts()
+        if fitting is not None and amounts in fitting:
             return
+        asked = self._pod_filters if same_node else self._all_filters
+        said: list[Status | None] = [plugin.filter(state, pod, info) for _, plugin in asked]
+        if not was_rejected and said.count(None) == len(said):
+            if fitting is not None:
+                _remember(fitting, amounts, None)
+            return
+        self._note_row(row, asked, said)
+
+    def _note_row(self, row: int, asked: Sequence[tuple[int, Any]], said: Sequence[Status | None]) -> None:
+        code, reason, was_rejected = self.code, self.reason, bool(self.rejected[row])
         for (place, plugin), status in zip(asked, said, strict=True):
             if status is None:
                 found = 0, 0
@@ -254,6 +272,7 @@ class KeptScores:
     def __init__(self, plugins: Sequence[Any], weights: Mapping[str, int], size: int) -> None:
         self.plugins = tuple(plugins)
         self.places = {plugin.name: place for place, plugin in enumerate(self.plugins)}
+        self.names = tuple(self.places)
         self._factors = [weights[plugin.name] for plugin in self.plugins]
         # In one piece, so that all that a cycle needs of it is one copy.
         count = len(self.plugins)
@@ -271,7 +290,16 @@ class KeptScores:
         self._uneven = np.zeros(size, np.bool_)
         #: Whether final and total hold for every row that is up to date.
         self.is_even = self._known
+        self._all_scores = tuple(enumerate(self.plugins))
         self._pod_scores = _of_pods(self.plugins, "score_looks_at")
+        #: What those plugins said of nodes by their amounts; None when other things count, or scores are normalised.
+        self._by_amounts: dict[Hashable, tuple[int, ...]] | None = (
+            {}
+            if self._known
+            and _are_of_amounts(self._pod_scores)
+            and not any(place in self._normal for place, _ in self._pod_scores)
+            else None
+        )
 
     def take(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return raw, final and total of rows: int64[F], as copies."""
@@ -280,14 +308,44 @@ class KeptScores:
 
     def set_row(self, state: CycleState, pod: PodInfo, table: NodeTable, row: int, *, same_node: bool) -> None:
         """Ask about one row."""
-        info = table.infos[row]
-        for place, plugin in self._pod_scores if same_node else enumerate(self.plugins):
+        info, asked = table.infos[row], self._pod_scores if same_node else self._all_scores
+        if not same_node or self._by_amounts is None or self._uneven[row]:
+            self._put_row(row, asked, self._ask(asked, state, pod, info))
+            return
+        amounts = info.amounts()
+        known = self._by_amounts.get(amounts)
+        if known is not None:
+            self._change_row(row, known)
+            return
+        scores = self._ask(asked, state, pod, info)
+        if min(scores, default=0) >= 0 and max(scores, default=0) <= MAX_NODE_SCORE:
+            _remember(self._by_amounts, amounts, scores)
+        self._put_row(row, asked, scores)
+
+    def _put_row(self, row: int, asked: Sequence[tuple[int, Any]], scores: Sequence[int]) -> None:
+        for (place, _), score in zip(asked, scores, strict=True):
+            self.raw[place, row] = score
+        if self._known:
+            self._finish_row(row)
+
+    @staticmethod
+    def _ask(asked: Sequence[tuple[int, Any]], state: CycleState, pod: PodInfo, info: NodeInfo) -> tuple[int, ...]:
+        scores = []
+        for _, plugin in asked:
             score, status = plugin.score(state, pod, info)
             if status is not None:
                 raise _UnusualAnswerError(plugin.name)
-            self.raw[place, row] = operator.index(score)
-        if self._known:
-            self._finish_row(row)
+            scores.append(operator.index(score))
+        return tuple(scores)
+
+    def _change_row(self, row: int, scores: Sequence[int]) -> None:
+        """Put scores of 0 to 100 in place of those that the plugins that look at pods gave before."""
+        more = 0
+        for (place, _), score in zip(self._pod_scores, scores, strict=True):
+            final = score * self._factors[place]
+            more += final - int(self.final[place, row])
+            self.raw[place, row], self.final[place, row] = score, final
+        self.total[row] += more
 
     def set_rows(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]) -> None:
         """Ask about some rows: int64[F]."""
@@ -365,6 +423,16 @@ def _of_pods(plugins: Sequence[Any], attribute: str) -> tuple[tuple[int, Any], .
     return tuple(
         (place, plugin) for place, plugin in enumerate(plugins) if getattr(plugin, attribute, "pods") != "node"
     )
+
+
+def _are_of_amounts(plugins: Sequence[tuple[int, Any]]) -> bool:
+    return all(getattr(plugin, "is_of_amounts", False) for _, plugin in plugins)
+
+
+def _remember(known: dict[Hashable, V], amounts: Hashable, value: V) -> None:
+    if len(known) >= _AMOUNTS_MAX:
+        known.clear()
+    known[amounts] = value
 
 
 def _is_local(plugin: Any, pod: PodInfo, array_form: str) -> bool:

@@ -193,7 +193,7 @@ class FilterRun:
         nominated = self._nominated_rows()
         size = min(total, wanted + 1)
         # The search ends among the first `size` nodes when all of them pass: what is nominated behind them changes nothing.
-        beside = all((row - start) % total >= size for row in nominated)
+        beside = not nominated or all((row - start) % total >= size for row in nominated)
         if beside and self._all_pass(start, size, total):
             feasible = ring(start, min(wanted, size), total)
             return Search(ring(start, size, total), _all_passed(size), feasible, is_clean=True)
@@ -213,7 +213,8 @@ class FilterRun:
         if kept is None or not total or self.names != kept.filter_names or self._tap is not None:
             return False
         end = start + size
-        for rows in (slice(start, min(end, total)), slice(0, end - total)) if end > total else (slice(start, end),):
+        pieces = (slice(start, end),) if end <= total else (slice(start, total), slice(0, end - total))
+        for rows in pieces:
             if not kept.refresh_filters(self._state, self._pod, self._table, rows) or kept.rejects_any(rows):
                 return False
         return True
@@ -432,8 +433,8 @@ class FilterRun:
     # --- Nominated pods ---
 
     def _nominated_rows(self) -> dict[int, None]:
-        row_of = self._table.row_of
-        return {row_of[name]: None for name in self._nominator.node_names() if name in row_of}
+        names, row_of = self._nominator.node_names(), self._table.row_of
+        return {row_of[name]: None for name in names if name in row_of} if names else {}
 
     def _add_nominated(self, verdicts: Verdicts, rows: Iterable[int], nominated: dict[int, None]) -> None:
         if not nominated:

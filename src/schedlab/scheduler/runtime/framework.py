@@ -24,7 +24,7 @@ from schedlab.scheduler.runtime.errors import as_status, checked, error_text, fa
 from schedlab.scheduler.runtime.filtering import FilterRun
 from schedlab.scheduler.runtime.hooks import HookedPlugin
 from schedlab.scheduler.runtime.plugin_lists import ProfileError, expand, needed, score_weights
-from schedlab.scheduler.runtime.prepared import Known, Recorder, Steps
+from schedlab.scheduler.runtime.prepared import Known, Recorder, Steps, succeeding
 from schedlab.scheduler.runtime.scoring import ScoreFailure, Scores, run_pre_score, run_score
 
 if TYPE_CHECKING:
@@ -153,6 +153,7 @@ class Framework:
         self.equal_pods = EqualPods(self.table) if services.shares_evaluations else None
         self._pre_filter_steps: _KeptSteps = OrderedDict()
         self._pre_score_steps: _KeptSteps = OrderedDict()
+        self._reserve_steps: _KeptSteps = OrderedDict()
         self._adders = tuple(plugin for plugin in self.pre_filter_plugins if hasattr(plugin, "add_pod"))
 
     def _make(self, profile: KubeSchedulerProfile, registry: Mapping[str, PluginEntry]) -> dict[str, Any]:
@@ -276,7 +277,8 @@ class Framework:
                 name = plugin.name
                 try:
                     more, status = plugin.pre_filter(state, pod, self.table)
-                    status = as_status(status)
+                    if status is not None:
+                        status = as_status(status)
                     if more is not None:
                         checked(more, PreFilterResult, "a PreFilterResult or None")
                 except Exception as error:  # noqa: BLE001 - a plugin may raise anything
@@ -435,7 +437,10 @@ class Framework:
         self, state: CycleState, pod: PodInfo, node_name: str, record: dict[str, Status | None] | None = None
     ) -> Status | None:
         """Let plugins take what the pod needs; the first that refuses ends it."""
-        for plugin in self.reserve_plugins:
+        for plugin in self._reserving(pod):
+            if isinstance(plugin, Known):
+                plugin.tell(record)
+                continue
             try:
                 status = as_status(plugin.reserve(state, pod, node_name))
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything
@@ -447,6 +452,17 @@ class Framework:
                     return status.with_plugin(plugin.name)
                 return wrapped(f'running Reserve plugin "{plugin.name}"', status)
         return None
+
+    def _reserving(self, pod: PodInfo) -> Steps:
+        """Return the plugins that have to be asked about a pod, and what is known of those between them."""
+        steps = self._reserve_steps.get(pod.facts)
+        if steps is not None:
+            return steps
+        if self.equal_pods is None or not self.equal_pods.knows(pod):
+            return self.reserve_plugins
+        steps = succeeding(self.reserve_plugins, "reserves_nothing", pod)
+        _keep(self._reserve_steps, pod, steps)
+        return steps
 
     def run_unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Let plugins give back what they took, in the reverse order."""

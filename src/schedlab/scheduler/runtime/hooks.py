@@ -27,6 +27,7 @@ _HIDDEN: Final[Mapping[str, tuple[str, ...]]] = {
     "pre_score": ("sign_pod", "is_row_local", "is_pod_local"),
     "score": ("score_nodes", "score_looks_at", "sign_pod", "is_row_local"),
     "normalize_score": ("normalized_zeros", "sign_pod"),
+    "reserve": ("reserves_nothing",),
 }
 
 

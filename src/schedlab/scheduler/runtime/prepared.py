@@ -1,8 +1,9 @@
 """What pod-local plugins say of pods that were made alike, at the points where they look at the pod alone.
 
 A plugin says with `is_pod_local(pod)` that its pre_filter and pre_score look at nothing but the facts of the pod. Then
-what it answered for one pod, and what it wrote into the state, holds for all pods with these facts. Plugins that follow
-each other in that way become one step; the others are asked as ever, in their places.
+what it answered for one pod, and what it wrote into the state, holds for all pods with these facts. With
+`reserves_nothing(pod)` it says that its reserve only succeeds. Plugins that follow each other in that way become one
+step; the others are asked as ever, in their places.
 """
 
 from __future__ import annotations
@@ -27,8 +28,13 @@ class Known:
 
     def apply(self, state: CycleState, record: dict[str, Status | None] | None, skip: list[str]) -> None:
         """Do what the plugins would have done."""
-        state.write_all(self.values)
+        if self.values:
+            state.write_all(self.values)
         skip += self.skipped
+        self.tell(record)
+
+    def tell(self, record: dict[str, Status | None] | None) -> None:
+        """Record what they would have answered."""
         if record is not None:
             record.update(self.statuses)
 
@@ -48,7 +54,7 @@ class Recorder:
     def note(self, plugin: Any, status: Status | None, *, skips: bool, is_plain: bool) -> None:
         """Take what a plugin answered; only success and skip without more (`is_plain`) are remembered."""
         now = self._state.values()
-        if is_plain and _is_pod_local(plugin, self._pod):
+        if is_plain and _says(plugin, "is_pod_local", self._pod):
             if not self._steps or not isinstance(self._steps[-1], Known):
                 self._steps.append(Known())
             known = self._steps[-1]
@@ -66,11 +72,24 @@ class Recorder:
         return tuple(self._steps)
 
 
-def _is_pod_local(plugin: Any, pod: PodInfo) -> bool:
-    local = getattr(plugin, "is_pod_local", None)
-    if local is None:
+def succeeding(plugins: Sequence[Any], claim: str, pod: PodInfo) -> Steps:
+    """Return the steps of a point at which plugins only succeed that say so by the method `claim`."""
+    steps: list[Any] = []
+    for plugin in plugins:
+        if not _says(plugin, claim, pod):
+            steps.append(plugin)
+            continue
+        if not steps or not isinstance(steps[-1], Known):
+            steps.append(Known())
+        steps[-1].statuses[plugin.name] = None
+    return tuple(steps)
+
+
+def _says(plugin: Any, claim: str, pod: PodInfo) -> bool:
+    method = getattr(plugin, claim, None)
+    if method is None:
         return False
     try:
-        return bool(local(pod))
+        return bool(method(pod))
     except Exception:  # noqa: BLE001 - a plugin may raise anything; one that cannot say is asked about every pod
         return False

@@ -42,6 +42,7 @@ class NodeResourcesBalancedAllocation:
     """The plugin."""
 
     name = "NodeResourcesBalancedAllocation"
+    is_of_amounts = True
 
     def __init__(self, args: NodeResourcesBalancedAllocationArgs, handle: Handle) -> None:
         rules = RequestRules(

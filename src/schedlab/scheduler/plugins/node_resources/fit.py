@@ -97,6 +97,7 @@ class NodeResourcesFit:
 
     name = "NodeResourcesFit"
     looks_at = "amounts"
+    is_of_amounts = True
 
     def __init__(self, args: NodeResourcesFitArgs, handle: Handle) -> None:
         """ValueError, in upstream's words, when the arguments are wrong."""

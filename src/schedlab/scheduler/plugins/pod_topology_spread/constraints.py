@@ -63,10 +63,15 @@ class ConstraintSource:
         self, listers: Listers, defaults: Sequence[TopologySpreadConstraint], *, merges_match_label_keys: bool
     ) -> None:
         self.defaults = tuple(defaults)
+        self._default_actions = tuple(constraint.when_unsatisfiable for constraint in defaults)
         self._listers = listers
         self._merges_match_label_keys = merges_match_label_keys
         self._parsed: WeakKeyDictionary[PodInfo | PodFacts, dict[str, tuple[Constraint, ...]]] = WeakKeyDictionary()
         self._parsed_defaults: dict[str, tuple[Constraint, ...]] = {}
+
+    def may_have(self, pod: PodInfo, action: str) -> bool:
+        """Whether the pod may have constraints with that `whenUnsatisfiable`: its own, or default ones."""
+        return bool(pod.pod.spec.topology_spread_constraints) or action in self._default_actions
 
     def of(self, pod: PodInfo, action: str) -> tuple[Constraint, ...]:
         """Return the constraints with that `whenUnsatisfiable`; SelectorError when one cannot be parsed."""

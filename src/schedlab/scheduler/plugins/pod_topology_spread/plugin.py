@@ -142,6 +142,8 @@ class PodTopologySpread:
         self, state: CycleState, pod: PodInfo, table: NodeTable
     ) -> tuple[PreFilterResult | None, Status | None]:
         """Count the pods in every domain; without hard constraints there is nothing to filter."""
+        if not self._constraints.may_have(pod, DO_NOT_SCHEDULE):
+            return None, SKIP
         try:
             constraints = self._constraints.of(pod, DO_NOT_SCHEDULE)
         except SelectorError as cause:
@@ -188,7 +190,7 @@ class PodTopologySpread:
 
     def pre_score(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]) -> Status | None:
         """Count the pods in every domain; without soft constraints there is nothing to score."""
-        if not len(table):
+        if not len(table) or not self._constraints.may_have(pod, SCHEDULE_ANYWAY):
             return SKIP
         try:
             constraints = self._constraints.of(pod, SCHEDULE_ANYWAY)

@@ -47,13 +47,13 @@ _CUSTOM_SCORE_MAX: Final = 10
 class _State:
     """What one cycle found out; shared by the copies of dry runs, in which volumes do not change."""
 
-    def __init__(self, claims: PodClaims) -> None:
+    def __init__(self, claims: PodClaims, *, all_bound: bool = False) -> None:
         self.claims = claims
         # Whether nodes were filtered: with the filter disabled, no node has anything to bind.
         self.is_filtered = False
         self.at_once: tuple[NodeTable, NodeStatuses] | None = None
         self.assumed: PodVolumes | None = None
-        self.all_bound = False
+        self.all_bound = all_bound
 
 
 _NO_CLAIMS: Final = PodClaims()
@@ -78,13 +78,15 @@ class VolumeBinding:
     def is_pod_local(self, pod: PodInfo) -> bool:
         return not pod.claim_keys
 
+    reserves_nothing = is_pod_local
+
     # --- Finding ---
 
     def pre_filter(
         self, state: CycleState, pod: PodInfo, _table: NodeTable
     ) -> tuple[PreFilterResult | None, Status | None]:
         if not pod.claim_keys:
-            state.write(_STATE_KEY, _State(_NO_CLAIMS))
+            state.write(_STATE_KEY, _State(_NO_CLAIMS, all_bound=True))
             return None, SKIP
         claims = self._storage.claims_of(pod.pod)
         if isinstance(claims, Status):
