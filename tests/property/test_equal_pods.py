@@ -40,6 +40,7 @@ modest = clusters.objects(
     nodeSelector=clusters.optional(st.just({"zone": "a"})),
     tolerations=clusters.few(clusters.tolerations),
     affinity=clusters.optional(clusters.objects(nodeAffinity=clusters.node_affinities)),
+    topologySpreadConstraints=clusters.few(clusters.constraints, 2),
 )
 templates = st.tuples(
     st.tuples(clusters.POD_LABELS, clusters.specs),
@@ -187,6 +188,35 @@ def test_what_is_known_of_nodes_is_forgotten_when_they_change(few: int, monkeypa
             world.do("pod", 0, 2)
 
     assert records(worlds[0]) == records(worlds[1])
+
+
+def _spread(action: str, key: str) -> dict[str, Any]:
+    selector = {"matchLabels": {"app": "web"}}
+    return {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": action, "labelSelector": selector}
+
+
+@pytest.mark.parametrize("constraint", [_spread("DoNotSchedule", "zone"), _spread("ScheduleAnyway", "zone"), None])
+def test_pods_that_are_spread_share_what_nodes_alone_say(constraint: dict[str, Any] | None) -> None:
+    """Domains fill up and empty while equal pods come: what others say of nodes is asked for once, amounts are looked up."""
+    requests = {"resources": {"requests": {"cpu": "100m"}}}
+    spec: dict[str, Any] = {"containers": [{"name": "c", **requests}]}
+    if constraint is not None:
+        spec["topologySpreadConstraints"] = [constraint]
+    worlds = [World([({"app": "web"}, spec)] * 3, shares=shares, full=True) for shares in (True, False)]
+    for world in worlds:
+        for name, zone in zip(clusters.NODE_NAMES, "aaab", strict=True):
+            world.do("node", name, _node_in(zone))
+        for gone in range(4):
+            world.do("pod", 0, 4)
+            world.do("gone", gone)
+
+    assert records(worlds[0]) == records(worlds[1])
+    kept = worlds[0].cluster.scheduler.profiles["default-scheduler"].equal_pods
+    assert kept is not None
+    (evaluation,) = kept._kept.values()
+    assert evaluation._fitting
+    assert evaluation.scores is not None
+    assert evaluation.scores._by_amounts
 
 
 def _node_in(zone: str) -> dict[str, Any]:

@@ -68,6 +68,8 @@ class ConstraintSource:
         self._merges_match_label_keys = merges_match_label_keys
         self._parsed: WeakKeyDictionary[PodInfo | PodFacts, dict[str, tuple[Constraint, ...]]] = WeakKeyDictionary()
         self._parsed_defaults: dict[str, tuple[Constraint, ...]] = {}
+        # The default constraints with the selector that was found last: mostly it is that of the next pod.
+        self._completed: dict[str, tuple[tuple[Constraint, ...], Selector, tuple[Constraint, ...]]] = {}
 
     def may_have(self, pod: PodInfo, action: str) -> bool:
         """Whether the pod may have constraints with that `whenUnsatisfiable`: its own, or default ones."""
@@ -99,7 +101,12 @@ class ConstraintSource:
         selector = default_selector(pod, self._listers)
         if selector.is_empty:
             return ()
-        return tuple(replace(constraint, selector=selector) for constraint in constraints)
+        known = self._completed.get(action)
+        if known is not None and known[0] is constraints and known[1] == selector:
+            return known[2]
+        found = tuple(replace(constraint, selector=selector) for constraint in constraints)
+        self._completed[action] = constraints, selector, found
+        return found
 
     def _parse(
         self, constraints: Iterable[TopologySpreadConstraint], pod_labels: Mapping[str, str], action: str

@@ -12,16 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from schedlab.api.rules.node_affinity import RequiredNodeAffinity, required_node_affinity
 from schedlab.scheduler.framework.explanations import Fact
-from schedlab.scheduler.framework.node_masks import affinity_mask, untolerated_mask
-from schedlab.scheduler.framework.pod_index import PodIndex, PodQuery, PodTerm, sums_by_value
-from schedlab.scheduler.framework.status import NodeStatuses, Status, unresolvable, unschedulable
+from schedlab.scheduler.framework.status import NodeStatuses, Status, all_successful, unresolvable, unschedulable
 from schedlab.scheduler.plugins.pod_topology_spread.constraints import Constraint, has_all_keys
+from schedlab.scheduler.plugins.pod_topology_spread.counted_nodes import CountedNodes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from schedlab.api.views.core import Node
@@ -59,6 +55,10 @@ class Domains:
         counts = self.counts[self.counted]
         return 0 if len(counts) < max(self.constraint.min_domains, 1) else int(counts.min())
 
+    def skewed(self) -> NDArray[np.bool_]:
+        """Return bool[V + 1]: the domains with too many pods for one more."""
+        return self.counts + (self.self_match - self.minimum()) > self.constraint.max_skew
+
     def change(self, node: Node, step: int) -> None:
         """Count a matching pod in or out of a node that counts."""
         self.counts[self.label.values.find(node.metadata.labels[self.constraint.topology_key])] += step
@@ -69,69 +69,20 @@ class FilterState:
     """What pre_filter leaves for filter, and what dry runs change in copies."""
 
     domains: tuple[Domains, ...]
-    affinity: RequiredNodeAffinity
+    nodes: CountedNodes
 
     def copy(self) -> FilterState:
         """Return an independent copy for a dry run."""
-        return FilterState(tuple(domains.copy() for domains in self.domains), self.affinity)
+        return FilterState(tuple(domains.copy() for domains in self.domains), self.nodes)
 
 
-class NodeRules:
-    """Which nodes count for a pod, as masks over all rows; the masks are made when they are first needed."""
-
-    def __init__(self, table: NodeTable, pod: PodInfo, affinity: RequiredNodeAffinity, *, comparison: bool) -> None:
-        self._table = table
-        self._pod = pod
-        self._affinity = affinity
-        self._comparison = comparison
-        self._matching: NDArray[np.bool_] | None = None
-        self._tolerated: NDArray[np.bool_] | None = None
-
-    def counted(self, constraint: Constraint) -> NDArray[np.bool_]:
-        """Return bool[N]: `constraint.counts_node` of every node."""
-        mask = np.ones(len(self._table), np.bool_)
-        if constraint.honor_affinity:
-            if self._matching is None:
-                self._matching = affinity_mask(self._table, self._affinity)
-            mask &= self._matching
-        if constraint.honor_taints:
-            if self._tolerated is None:
-                tolerations = self._pod.pod.spec.tolerations
-                self._tolerated = ~untolerated_mask(self._table, tolerations, comparison=self._comparison)
-            mask &= self._tolerated
-        return mask
-
-
-def all_keys_mask(table: NodeTable, constraints: Sequence[Constraint]) -> NDArray[np.bool_]:
-    """Return bool[N]: the nodes with the topology keys of all constraints."""
-    mask = np.ones(len(table), np.bool_)
-    for constraint in constraints:
-        mask &= table.label(constraint.topology_key).ids >= 0
-    return mask
-
-
-def matching_pods(table: NodeTable, namespace: str, constraint: Constraint) -> NDArray[np.int32]:
-    """Return how many pods on each node the constraint speaks of, int32[N]; terminating pods are left out."""
-    if constraint.selector.is_empty:
-        return np.zeros(len(table), np.int32)
-    query = PodQuery((PodTerm((namespace,), constraint.selector),), terminating=False)
-    return PodIndex.of(table).per_node(query)
-
-
-def make_state(table: NodeTable, pod: PodInfo, constraints: Sequence[Constraint], *, comparison: bool) -> FilterState:
+def make_state(table: NodeTable, pod: PodInfo, nodes: CountedNodes) -> FilterState:
     """Count the pods of every constraint in every domain that counts."""
-    affinity = required_node_affinity(pod.pod)
-    rules = NodeRules(table, pod, affinity, comparison=comparison)
-    with_keys = all_keys_mask(table, constraints)
     domains = []
-    for constraint in constraints:
-        label = table.label(constraint.topology_key)
-        nodes = with_keys & rules.counted(constraint)
-        counted = np.zeros(len(label.values) + 1, np.bool_)
-        counted[label.ids[nodes]] = True
-        counts = sums_by_value(label, matching_pods(table, pod.namespace, constraint), nodes)
+    for at, (constraint, label, counted) in enumerate(zip(nodes.constraints, nodes.labels, nodes.domains, strict=True)):
+        counts = nodes.sums(table, pod.namespace, at)
         domains.append(Domains(constraint, label, counts, counted, int(constraint.selector.matches(pod.labels))))
-    return FilterState(tuple(domains), affinity)
+    return FilterState(tuple(domains), nodes)
 
 
 def update_with_pod(
@@ -145,7 +96,7 @@ def update_with_pod(
     for domains in state.domains:
         constraint = domains.constraint
         if constraint.selector.matches(changed.labels) and constraint.counts_node(
-            node, state.affinity, tolerations, comparison=comparison
+            node, state.nodes.affinity, tolerations, comparison=comparison
         ):
             domains.change(node, step)
 
@@ -204,10 +155,12 @@ def _explain_domain(domains: Domains, info: NodeInfo) -> Fact:
 
 def filter_rows(state: FilterState, rows: slice, size: int) -> NodeStatuses:
     """Judge the nodes of a slice of that size."""
+    skewed = [domains.skewed() for domains in state.domains]
+    if state.nodes.is_complete and not any(each.any() for each in skewed):
+        return all_successful(size)
     statuses = NodeStatuses.success(size)
-    for domains in state.domains:
+    for domains, too_many in zip(state.domains, skewed, strict=True):
         ids = domains.label.ids[rows]
         statuses.reject(ids < 0, _LABEL_MISSING)
-        skew = domains.counts[ids] + domains.self_match - domains.minimum()
-        statuses.reject(skew > domains.constraint.max_skew, _SKEWED)
+        statuses.reject(too_many[ids], _SKEWED)
     return statuses

@@ -31,6 +31,7 @@ from schedlab.scheduler.plugins.pod_topology_spread.constraints import (
     ConstraintSource,
     has_all_keys,
 )
+from schedlab.scheduler.plugins.pod_topology_spread.counted_nodes import KeptNodes, NodeRules, all_keys_mask
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,14 +74,16 @@ class PodTopologySpread:
             SYSTEM_DEFAULTS if self._system_defaulted else args.default_constraints,
             merges_match_label_keys=handle.features.enabled("MatchLabelKeysInPodTopologySpread"),
         )
+        self._filtered_nodes = KeptNodes(comparison=self._comparison)
+        self._scored_nodes = KeptNodes(comparison=self._comparison)
         # From the start, when there are few pods, lest the first cycle takes long.
         PodIndex.of(handle.table)
 
     def counted_nodes(self, pod: PodInfo, table: NodeTable) -> Sequence[tuple[Constraint, NDArray[np.bool_]]]:
         """Return the hard constraints of a pod, each with bool[N], the nodes that count for it; raises SelectorError."""
         constraints = self._constraints.of(pod, DO_NOT_SCHEDULE)
-        rules = filtering.NodeRules(table, pod, required_node_affinity(pod.pod), comparison=self._comparison)
-        with_keys = filtering.all_keys_mask(table, constraints)
+        rules = NodeRules(table, pod, required_node_affinity(pod.pod), comparison=self._comparison)
+        with_keys = all_keys_mask(table, constraints)
         return [(one, with_keys & rules.counted(one)) for one in constraints]
 
     # --- Queue ---
@@ -150,7 +153,7 @@ class PodTopologySpread:
             return None, error(f"get constraints from pod: obtaining pod's hard topology spread constraints: {cause}")
         if not constraints:
             return None, SKIP
-        state.write(_FILTER_STATE, filtering.make_state(table, pod, constraints, comparison=self._comparison))
+        state.write(_FILTER_STATE, filtering.make_state(table, pod, self._filtered_nodes.of(table, pod, constraints)))
         return None, None
 
     def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo) -> Status | None:
@@ -200,10 +203,8 @@ class PodTopologySpread:
             return SKIP
         # The system's defaults are meant for every cluster, so there they make do with the keys a node has.
         requires_all_keys = bool(pod.pod.spec.topology_spread_constraints) or not self._system_defaulted
-        own = scoring.make_state(
-            table, pod, constraints, rows, requires_all_keys=requires_all_keys, comparison=self._comparison
-        )
-        state.write(_SCORE_STATE, own)
+        nodes = self._scored_nodes.of(table, pod, constraints, requires_all_keys=requires_all_keys)
+        state.write(_SCORE_STATE, scoring.make_state(table, pod, nodes, rows))
         return None
 
     def score(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> tuple[int, Status | None]:

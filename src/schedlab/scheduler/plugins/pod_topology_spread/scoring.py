@@ -11,17 +11,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from schedlab.api.rules.node_affinity import required_node_affinity
 from schedlab.api.rules.topology import HOSTNAME
 from schedlab.kernel.logarithm import natural_logarithm
 from schedlab.scheduler.framework.explanations import Formula
-from schedlab.scheduler.framework.pod_index import sums_by_value
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
-from schedlab.scheduler.plugins.pod_topology_spread.filtering import NodeRules, all_keys_mask, matching_pods
+from schedlab.scheduler.plugins.pod_topology_spread.counted_nodes import CountedNodes, matching_pods
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from schedlab.scheduler.framework.node_table import LabelColumn, NodeTable
@@ -37,72 +33,66 @@ class DomainScores:
 
     size: how many domains there are to choose from. weight: what a pod counts; more where there are more domains, lest
     the pods of many small ones be watered down.
-    per_node: int32[N] matching pods. by_value: int64[V + 1] their sums by value of `label`; None for the host
-    name.
+    per_node: int32[N] matching pods, for the host name; by_value: int64[V + 1] their sums by value of `label`, for all
+    other keys.
     """
 
     constraint: Constraint
     label: LabelColumn
     size: int
     weight: float
-    per_node: NDArray[np.int32]
+    per_node: NDArray[np.int32] | None
     by_value: NDArray[np.int64] | None
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreState:
-    """What pre_score leaves for score; ignored: bool[N] feasible nodes that lack a topology key."""
+    """What pre_score leaves for score; ignored: bool[N] nodes that lack a topology key, None where none does."""
 
     domains: tuple[DomainScores, ...]
-    ignored: NDArray[np.bool_]
+    ignored: NDArray[np.bool_] | None
+
+    def ignores(self, row: int) -> bool:
+        """Whether a node lacks a topology key."""
+        return self.ignored is not None and bool(self.ignored[row])
 
 
-def make_state(
-    table: NodeTable,
-    pod: PodInfo,
-    constraints: Sequence[Constraint],
-    rows: NDArray[np.int64],
-    *,
-    requires_all_keys: bool,
-    comparison: bool,
-) -> ScoreState:
+def make_state(table: NodeTable, pod: PodInfo, nodes: CountedNodes, rows: NDArray[np.int64]) -> ScoreState:
     """Count the pods of every constraint by domain, and weigh by how many domains there are to choose from."""
-    with_keys = all_keys_mask(table, constraints) if requires_all_keys else np.ones(len(table), np.bool_)
-    ignored = np.zeros(len(table), np.bool_)
-    ignored[rows] = ~with_keys[rows]
-    scored = rows[with_keys[rows]]
-    rules = NodeRules(table, pod, required_node_affinity(pod.pod), comparison=comparison)
+    scored = rows if nodes.is_complete else rows[nodes.with_keys[rows]]
     domains = []
-    for constraint in constraints:
-        label = table.label(constraint.topology_key)
-        per_node = matching_pods(table, pod.namespace, constraint)
-        by_value, size = None, len(scored)
-        if constraint.topology_key != HOSTNAME:
-            by_value = _sums(label, per_node, with_keys & rules.counted(constraint))
-            size = _domain_number(label, scored)
+    for at, (constraint, label) in enumerate(zip(nodes.constraints, nodes.labels, strict=True)):
+        per_node, by_value = None, None
+        if constraint.topology_key == HOSTNAME:
+            per_node, size = matching_pods(table, pod.namespace, constraint), len(scored)
+        else:
+            by_value, size = _sums(table, pod.namespace, nodes, at), _domain_number(label, scored)
         domains.append(DomainScores(constraint, label, size, natural_logarithm(size + 2), per_node, by_value))
-    return ScoreState(tuple(domains), ignored)
+    return ScoreState(tuple(domains), None if nodes.is_complete else ~nodes.with_keys)
 
 
 def _domain_number(label: LabelColumn, rows: NDArray[np.int64]) -> int:
     """How many values the rows have; to have no such label is to have the empty value."""
     ids = label.ids[rows]
     empty = label.values.find("")
-    return len(np.unique(ids if empty < 0 else np.where(ids < 0, empty, ids)))
-
-
-def _sums(label: LabelColumn, per_node: NDArray[np.int32], nodes: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Sum up by value; the pods of nodes without the label count for the empty value."""
-    sums = sums_by_value(label, per_node, nodes)
-    empty = label.values.find("")
     if empty >= 0:
-        sums[empty] += int(per_node[nodes & (label.ids < 0)].sum())
+        ids = np.where(ids < 0, empty, ids)
+    return int(np.count_nonzero(np.bincount(ids + 1)))
+
+
+def _sums(table: NodeTable, namespace: str, nodes: CountedNodes, at: int) -> NDArray[np.int64]:
+    """Sum up by value; the pods of nodes without the label count for the empty value."""
+    sums, label, mask = nodes.sums(table, namespace, at), nodes.labels[at], nodes.masks[at]
+    empty = label.values.find("")
+    if empty >= 0 and mask is not None:
+        per_node = matching_pods(table, namespace, nodes.constraints[at])
+        sums[empty] += int(per_node[mask & (label.ids < 0)].sum())
     return sums
 
 
 def score_node(state: ScoreState, pod: PodInfo, info: NodeInfo) -> int:
     """Return the weighted number of matching pods in the node's domains: fewer is better."""
-    if state.ignored[info.row]:
+    if state.ignores(info.row):
         return 0
     score = 0.0
     for domains in state.domains:
@@ -135,7 +125,7 @@ def _count_on_node(namespace: str, constraint: Constraint, info: NodeInfo) -> in
 
 def explain_score(state: ScoreState, pod: PodInfo, info: NodeInfo) -> Formula:
     """Return `score_node` as arithmetic."""
-    if state.ignored[info.row]:
+    if state.ignores(info.row):
         return Formula("0", {"ignored": "the node lacks a topology key"})
     parts, inputs = [], []
     for domains in state.domains:
@@ -163,9 +153,16 @@ def score_rows(state: ScoreState, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     scores = np.zeros(len(rows), np.float64)
     for domains in state.domains:
         ids = domains.label.ids[rows]
-        counts = domains.per_node[rows] if domains.by_value is None else domains.by_value[ids]
-        scores += np.where(ids >= 0, counts * domains.weight + (domains.constraint.max_skew - 1), 0.0)
-    scores[state.ignored[rows]] = 0.0
+        if domains.per_node is not None:
+            counts = domains.per_node[rows]
+            scores += np.where(ids >= 0, counts * domains.weight + (domains.constraint.max_skew - 1), 0.0)
+        elif domains.by_value is not None:
+            by_value = domains.by_value * domains.weight + (domains.constraint.max_skew - 1)
+            # What a node without the label reads, whose id is -1.
+            by_value[-1] = 0.0
+            scores += by_value[ids]
+    if state.ignored is not None:
+        scores[state.ignored[rows]] = 0.0
     return _round(scores)
 
 
@@ -177,11 +174,9 @@ def _round(scores: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def explain_normalized(state: ScoreState, rows: NDArray[np.int64], raw: NDArray[np.int64], at: int) -> Formula:
     """Return what `normalize` makes of raw[at] of raw: int64[F] of rows: int64[F], as arithmetic."""
-    ignored = state.ignored[rows]
-    if ignored[at]:
+    if state.ignores(int(rows[at])):
         return Formula("0", {"ignored": "the node lacks a topology key"})
-    judged = raw[~ignored]
-    highest, lowest = int(judged.max(initial=0)), int(judged.min(initial=_INT64_MAX))
+    highest, lowest = _bounds(raw if state.ignored is None else raw[~state.ignored[rows]])
     inputs = {"raw": int(raw[at]), "highest": highest, "lowest": lowest}
     if highest == 0:
         return Formula(str(MAX_NODE_SCORE), inputs)
@@ -190,12 +185,16 @@ def explain_normalized(state: ScoreState, rows: NDArray[np.int64], raw: NDArray[
 
 def normalize(state: ScoreState, rows: NDArray[np.int64], scores: NDArray[np.int64]) -> None:
     """Turn numbers of pods into 0..100, the fewest being best; ignored nodes get 0."""
-    ignored = state.ignored[rows]
-    judged = scores[~ignored]
-    highest = int(judged.max(initial=0))
+    ignored = None if state.ignored is None else state.ignored[rows]
+    highest, lowest = _bounds(scores if ignored is None else scores[~ignored])
     if highest == 0:
         scores[:] = MAX_NODE_SCORE
     else:
-        lowest = int(judged.min(initial=_INT64_MAX))
         scores[:] = MAX_NODE_SCORE * (highest + lowest - scores) // highest
-    scores[ignored] = 0
+    if ignored is not None:
+        scores[ignored] = 0
+
+
+def _bounds(scores: NDArray[np.int64]) -> tuple[int, int]:
+    """Return the highest and the lowest of the scores that count."""
+    return int(scores.max(initial=0)), int(scores.min(initial=_INT64_MAX))
