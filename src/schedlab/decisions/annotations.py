@@ -8,8 +8,9 @@ result becomes a summary with a pointer instead of a failed write (docs/referenc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from schedlab.decisions.log import Attempt
@@ -25,6 +26,10 @@ SUMMARY_KEY: Final = f"{PREFIX}result-summary"
 TOTAL_BYTES_MAX: Final = 262_144
 # `auto` writes results in full up to here.
 AUTO_BYTES_MAX: Final = 64 * 1024
+# What grows with the number of nodes, as a summary has it.
+_EMPTY_RESULTS: Final = {
+    f"{PREFIX}{name}-result": "{}" for name in ("prefilter", "postfilter", "filter", "score", "finalscore")
+}
 # A summary holds the results of plugins and hooks up to here.
 _SUMMARY_CUSTOM_BYTES_MAX: Final = 8 * 1024
 
@@ -74,25 +79,12 @@ class Projection:
 
 def result_annotations(cycle: CycleRecord, binding: BindingRecord | None) -> dict[str, str]:
     """Return the thirteen result keys of one attempt, the extender keys where an extender was called, and custom ones."""
-    values: dict[str, object] = {
-        "prefilter-result-status": {name: _text(status) for name, status in cycle.pre_filter.items()},
-        "prefilter-result": {name: list(nodes) for name, nodes in cycle.pre_filter_nodes.items()},
-        "postfilter-result": _post_filter_result(cycle),
-        "prescore-result": {name: _text(status) for name, status in cycle.pre_score.items()},
-        "reserve-result": {name: _text(status) for name, status in cycle.reserve.items()},
-        "permit-result": {name: _permit_text(status) for name, (status, _) in cycle.permit.items()},
-        "permit-result-timeout": {name: go_duration(timeout) for name, (_, timeout) in cycle.permit.items()},
-        "prebind-result": _statuses(binding.pre_bind if binding else {}),
-        "bind-result": _statuses(binding.bind if binding else {}),
-    }
-    calls = [*cycle.extender_calls, *(binding.extender_calls if binding else ())]
-    values |= _extender_results(calls)
-    out = _custom_results(cycle, binding)
-    out |= {f"{PREFIX}{key}": go_json(value) for key, value in values.items()}
+    out = _plugin_results(cycle, binding, _custom_results(cycle, binding), cycle.extender_calls)
+    out[f"{PREFIX}prefilter-result"] = go_json({name: list(nodes) for name, nodes in cycle.pre_filter_nodes.items()})
+    out[f"{PREFIX}postfilter-result"] = go_json(_post_filter_result(cycle))
     out[f"{PREFIX}filter-result"] = filter_result(cycle)
     out[f"{PREFIX}score-result"] = score_result(cycle, "raw")
     out[f"{PREFIX}finalscore-result"] = score_result(cycle, "final")
-    out[f"{PREFIX}selected-node"] = cycle.selected
     return out
 
 
@@ -107,17 +99,29 @@ def summary_annotations(cycle: CycleRecord, binding: BindingRecord | None, point
         "rejected": {} if record is None else rejections(record),
         "details": pointer,
     }
-    slim = CycleRecord(
-        cycle.pod, cycle.profile, cycle.attempt, cycle.started_ns, cycle.revision, (), selected=cycle.selected
-    )
-    slim.pre_filter, slim.pre_score = cycle.pre_filter, cycle.pre_score
-    slim.reserve, slim.permit = cycle.reserve, cycle.permit
     custom = _custom_results(cycle, binding)
-    if _size(custom) <= _SUMMARY_CUSTOM_BYTES_MAX:
-        slim.custom = cycle.custom
-    elif binding is not None:
-        binding = replace(binding, custom={})
-    return {**result_annotations(slim, binding), SUMMARY_KEY: go_json(summary)}
+    if _size(custom) > _SUMMARY_CUSTOM_BYTES_MAX:
+        custom = {}
+    return {**_plugin_results(cycle, binding, custom, ()), **_EMPTY_RESULTS, SUMMARY_KEY: go_json(summary)}
+
+
+def _plugin_results(
+    cycle: CycleRecord, binding: BindingRecord | None, custom: Mapping[str, str], calls: Sequence[ExtenderCall]
+) -> dict[str, str]:
+    """Return what is said once per plugin or extender and not per node; `calls` are those of the scheduling cycle."""
+    permit = cycle.permit
+    texts = {
+        "prefilter-result-status": _statuses(cycle.pre_filter),
+        "prescore-result": _statuses(cycle.pre_score),
+        "reserve-result": _statuses(cycle.reserve),
+        "permit-result": _object((name, _permit_text(permit[name][0])) for name in permit),
+        "permit-result-timeout": _object((name, go_duration(permit[name][1])) for name in permit),
+        "prebind-result": _statuses(binding.pre_bind if binding else {}),
+        "bind-result": _statuses(binding.bind if binding else {}),
+        "selected-node": cycle.selected,
+        **_extender_results([*calls, *(binding.extender_calls if binding else ())]),
+    }
+    return {**custom, **{f"{PREFIX}{key}": text for key, text in texts.items()}}
 
 
 def _custom_results(cycle: CycleRecord, binding: BindingRecord | None) -> dict[str, str]:
@@ -149,11 +153,21 @@ def _permit_text(status: Status | None) -> str:
     return "wait" if status is not None and status.code == Code.WAIT else _text(status)
 
 
-def _statuses(statuses: Mapping[str, Status | None]) -> dict[str, str]:
-    return {name: _text(status) for name, status in statuses.items()}
+def _statuses(statuses: Mapping[str, Status | None]) -> str:
+    return _object((name, _text(status)) for name, status in statuses.items())
 
 
-def _extender_results(calls: Sequence[ExtenderCall]) -> dict[str, object]:
+def _object(members: Iterable[tuple[str, str]]) -> str:
+    return _known_object(tuple(members))
+
+
+@lru_cache(maxsize=1024)
+def _known_object(members: tuple[tuple[str, str], ...]) -> str:
+    """Return JSON of what plugins say of a pod: the same again and again."""
+    return go_json(dict(members))
+
+
+def _extender_results(calls: Sequence[ExtenderCall]) -> dict[str, str]:
     if not calls:
         return {}
     out: dict[str, dict[str, Any]] = {
@@ -161,7 +175,7 @@ def _extender_results(calls: Sequence[ExtenderCall]) -> dict[str, object]:
     }
     for call in calls:
         out[f"extender-{call.verb}-result"][call.url_prefix] = call.response
-    return dict(out)
+    return {key: go_json(responses) for key, responses in out.items()}
 
 
 def go_duration(nanoseconds: int) -> str:

@@ -37,7 +37,7 @@ def filter_result(cycle: CycleRecord) -> str:
     if record is None:
         return "{}"
     names = cycle.node_names
-    passed = _verdicts(record, len(record.plugins), ())
+    passed = _verdicts(record.plugins, None)
     failures: dict[tuple[int, int], str] = {}
     out: dict[str, str] = {}
     reasons = record.reason.tolist()
@@ -47,16 +47,17 @@ def filter_result(cycle: CycleRecord) -> str:
             continue
         key = failed, reasons[index]
         if key not in failures:
-            failures[key] = _verdicts(record, failed, REASONS.texts(reasons[index]))
+            failures[key] = _verdicts(record.plugins[: failed + 1], REASONS.texts(reasons[index]))
         out[names[row]] = failures[key]
     return _joined(out)
 
 
-def _verdicts(record: FilterRecord, passed: int, reasons: tuple[str, ...]) -> str:
-    """Render the verdicts of the first plugins, which let the node pass, and of the one that did not."""
-    verdicts = dict.fromkeys(record.plugins[:passed], _PASSED_TEXT)
-    if passed < len(record.plugins):
-        verdicts[record.plugins[passed]] = ", ".join(reasons)
+@lru_cache(maxsize=1024)
+def _verdicts(plugins: tuple[str, ...], reasons: tuple[str, ...] | None) -> str:
+    """Render the verdicts of plugins that let a node pass, of which the last one did not if it gave reasons."""
+    verdicts = dict.fromkeys(plugins, _PASSED_TEXT)
+    if reasons is not None:
+        verdicts[plugins[-1]] = ", ".join(reasons)
     return go_json(verdicts)
 
 
@@ -96,17 +97,16 @@ def rejections(record: FilterRecord) -> dict[str, int]:
 
 
 def least_size(cycle: CycleRecord) -> int:
-    """Return a lower bound of the bytes of what is rendered here, close to them and cheap."""
+    """Return a lower bound of the bytes of what is rendered here, close to them and cheap: names of nodes count for 1."""
     size = 0
-    names = cycle.node_names
     if cycle.filter is not None:
         record = cycle.filter
-        passed = record.failed_plugin == PASSED
         # "name":{verdicts},
-        size += sum(len(names[row]) + 5 for row in record.visited.tolist())
-        size += int(np.count_nonzero(passed)) * (len(_verdicts(record, len(record.plugins), ())) - 2)
+        size += len(record.visited) * len('"n":{},')
+        passed = int(np.count_nonzero(record.failed_plugin == PASSED))
+        size += passed * (len(_verdicts(record.plugins, None)) - 2)
     if cycle.score is not None:
         # "name":{"plugin":"0", ...},
-        digits = sum(len(plugin) + 7 for plugin in cycle.score.plugins)
-        size += 2 * sum(len(names[row]) + 5 + digits for row in cycle.score.rows.tolist())
+        scores = sum(len(plugin) + len('"":"0",') for plugin in cycle.score.plugins)
+        size += 2 * len(cycle.score.rows) * (len('"n":{},') - 1 + scores)
     return size
