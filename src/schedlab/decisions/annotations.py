@@ -67,14 +67,14 @@ class Projection:
         return {**newest, HISTORY_KEY: f"[{','.join(reversed(history))}]"}
 
     def _one(self, attempt: Attempt, pointer: str, limit: int) -> dict[str, str]:
-        cycle = attempt.cycle()
+        outline = attempt.outline()
         # In mode `auto` a result has to fit twice: it is also the newest entry of the history.
         room = limit if self.mode == "full" else limit // 2
-        if self.mode != "summary" and least_size(cycle) <= room:
-            full = result_annotations(cycle, attempt.binding)
+        if self.mode != "summary" and least_size(outline) <= room:
+            full = result_annotations(attempt.cycle(), attempt.binding)
             if _size(full) <= room:
                 return full
-        return summary_annotations(cycle, attempt.binding, pointer)
+        return summary_annotations(outline, attempt.binding, pointer)
 
 
 def result_annotations(cycle: CycleRecord, binding: BindingRecord | None) -> dict[str, str]:

@@ -61,6 +61,10 @@ class Attempt:
         """Return the whole record of the scheduling cycle."""
         return unpack(self.packed)
 
+    def outline(self) -> CycleRecord:
+        """Return the record without the scores that follow from the raw ones, which takes a fifth of the time."""
+        return unpack(self.packed, is_outline=True)
+
 
 # Nothing in it leads back to it, so the garbage collector need not look at it: every pod has some.
 class Move(msgspec.Struct, frozen=True, gc=False, array_like=True):

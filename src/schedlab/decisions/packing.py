@@ -287,8 +287,8 @@ class Packer:
             self._block = Block()
 
 
-def unpack(packed: PackedCycle) -> CycleRecord:
-    """Return the record as it was, arrays and all."""
+def unpack(packed: PackedCycle, *, is_outline: bool = False) -> CycleRecord:
+    """Return the record as it was, arrays and all; an outline lacks the scores that follow from the raw ones."""
     arrays, reasons = packed.block.arrays(packed.place)
     record = _copy_cycle(packed.head)
     _with(record, arrays, "", _NODE_ARRAYS)
@@ -299,7 +299,8 @@ def unpack(packed: PackedCycle) -> CycleRecord:
     if record.score is not None:
         record.score = _copy_score(record.score)
         _with(record.score, arrays, "score.", _SCORE_ARRAYS)
-        _work_out(record.score)
+        if not is_outline:
+            _work_out(record.score)
     return record
 
 
