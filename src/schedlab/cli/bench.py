@@ -139,6 +139,7 @@ def _lines(
                 "podsPerSecond": dict(each.pods_per_second),
                 "cycleMicroseconds": dict(each.cycle_us),
                 "cpuMicrosecondsPerPod": each.cpu_us_per_pod,
+                "clientCpuMicrosecondsPerPod": each.client_cpu_us_per_pod,
                 "stageMicrosecondsPerPod": dict(each.stages_us),
                 **each.facts,
                 "calibration": calibration,
@@ -171,12 +172,13 @@ def _tell(case: TestCase, workload: Workload, lines: Sequence[Mapping[str, Any]]
     rate, cycle = line["podsPerSecond"], line["cycleMicroseconds"]
     ratio = "" if line["ratio"] is None else f" = {line['ratio']:.1f} R"
     by_cpu = "" if line["ratioByProcessorTime"] is None else f" = {line['ratioByProcessorTime']:.1f} R"
+    clients = f", clients {line['clientCpuMicrosecondsPerPod']:.0f}" if line["mode"] == "live" else ""
     spread = f" (median of {len(rates)}: {rates[0]:.0f} to {rates[-1]:.0f})" if len(rates) > 1 else ""
     _say(f"{line['workload']}: {median(rates):.0f} pods/s{ratio}{spread}")
     _say(
         f"  pods/s p50 {rate.get('Perc50', 0):.0f}, p95 {rate.get('Perc95', 0):.0f}, p99 {rate.get('Perc99', 0):.0f}; "
         f"cycle us p50 {cycle.get('Perc50', 0):.0f}, p95 {cycle.get('Perc95', 0):.0f}, p99 {cycle.get('Perc99', 0):.0f}; "
-        f"cpu {line['cpuMicrosecondsPerPod']:.0f} us/pod{by_cpu}"
+        f"cpu {line['cpuMicrosecondsPerPod']:.0f} us/pod{by_cpu}{clients}"
     )
     _say(
         f"  memory {line['memoryPeakMiB']} MiB at most, {line['attempts']} attempts recorded at "

@@ -6,7 +6,6 @@ The server is what `schedlab up` runs. The clients share this process: CONNECTIO
 from __future__ import annotations
 
 import asyncio
-import os
 import ssl
 import tempfile
 import time
@@ -15,7 +14,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-import msgspec
 import orjson
 import uvloop
 
@@ -25,6 +23,7 @@ from schedlab.cluster.cluster import ClusterSettings
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.kernel.errors import SchedlabError
 from schedlab.scheduler_perf.http_connection import Connection
+from schedlab.scheduler_perf.known_pods import KnownPods, decode_event, decode_pod
 from schedlab.scheduler_perf.objects import Body
 from schedlab.scheduler_perf.served_process import ServedProcess
 from schedlab.scheduler_perf.target import STALLED_NS, ChurnPlan, Measured, Selection
@@ -32,40 +31,6 @@ from schedlab.scheduler_perf.target import STALLED_NS, ChurnPlan, Measured, Sele
 T = TypeVar("T")
 CONNECTIONS: Final = 8
 _POLL_S: Final = 0.01
-
-
-class _Metadata(msgspec.Struct):
-    name: str
-    namespace: str = ""
-    labels: dict[str, str] = {}
-    deletionTimestamp: str = ""  # noqa: N815 - the name on the wire
-
-
-class _Spec(msgspec.Struct):
-    nodeName: str = ""  # noqa: N815 - the name on the wire
-
-
-class _Condition(msgspec.Struct):
-    type: str
-
-
-class _Status(msgspec.Struct):
-    conditions: list[_Condition] = []
-
-
-class _Pod(msgspec.Struct):
-    metadata: _Metadata
-    spec: _Spec
-    status: _Status
-
-
-class _Event(msgspec.Struct):
-    type: str
-    object: _Pod
-
-
-_decode: Final = msgspec.json.Decoder(_Event).decode
-_decode_pod: Final = msgspec.json.Decoder(_Pod).decode
 
 
 class LiveTarget:
@@ -78,12 +43,11 @@ class LiveTarget:
         self._connections: list[Connection] = []
         self._watcher: Connection | None = None
         self._resources: dict[tuple[str, str], ResourceType] = {}
-        self._pods: dict[tuple[str, str], _Pod] = {}
-        self._deleted: dict[tuple[str, str], None] = {}
+        self._pods = KnownPods()
         self._background: list[asyncio.Task[None]] = []
         self._selection: Selection | None = None
         self._bound: list[float] = []
-        self._started = 0.0
+        self._started = self._started_cpu = 0.0
         self._changed_at = time.monotonic()
         try:
             self._run(self._connect())
@@ -111,21 +75,11 @@ class LiveTarget:
 
     async def _watch(self, lines: AsyncIterator[bytes]) -> None:
         async for line in lines:
-            event = _decode(line)
-            pod = event.object
-            key = pod.metadata.namespace, pod.metadata.name
+            event = decode_event(line)
             self._changed_at = time.monotonic()
-            if event.type == "DELETED":
-                self._pods.pop(key, None)
-                self._deleted[key] = None
-                continue
-            before = self._pods.get(key)
-            self._pods[key] = pod
-            if pod.spec.nodeName and (before is None or not before.spec.nodeName) and self._is_measured(pod):
+            is_bound = self._pods.heard(event)
+            if is_bound and self._selection is not None and event.object.is_in(self._selection):
                 self._bound.append(time.perf_counter() - self._started)
-
-    def _is_measured(self, pod: _Pod) -> bool:
-        return self._selection is not None and _selects(self._selection, pod)
 
     # --- Objects -----------------------------------------------------------------------------------------------------
 
@@ -145,17 +99,11 @@ class LiveTarget:
                 entry, path, where = self._place(body, namespace)
                 answer = await connection.request("POST", path, orjson.dumps(body))
                 if entry.full_name == "pods":
-                    self._know(_decode_pod(answer))
+                    self._pods.created(decode_pod(answer))
                 if made is not None:
                     made.append((entry.full_name, where, orjson.loads(answer)["metadata"]["name"]))
 
         await asyncio.gather(*(worker(connection) for connection in self._connections))
-
-    def _know(self, pod: _Pod) -> None:
-        """Count a created pod as there, also when the watch has not told of it yet."""
-        key = pod.metadata.namespace, pod.metadata.name
-        if key not in self._deleted:
-            self._pods.setdefault(key, pod)
 
     def _place(self, body: Body, namespace: str) -> tuple[ResourceType, str, str]:
         kind = (body.get("apiVersion", ""), body.get("kind", ""))
@@ -196,7 +144,7 @@ class LiveTarget:
 
     def delete_pods(self, selection: Selection, per_second: int, *, wait: bool) -> None:
         """See target.Target."""
-        keys = [key for key, pod in self._pods.items() if _selects(selection, pod)]
+        keys = self._pods.within(selection)
 
         async def delete() -> None:
             for namespace, name in keys:
@@ -217,9 +165,7 @@ class LiveTarget:
         async def keep() -> None:
             end = time.monotonic() + duration_ns / SECOND_NS
             while time.monotonic() < end:
-                found = next(
-                    (key for key, pod in self._pods.items() if key[0] == namespace and pod.spec.nodeName), None
-                )
+                found = next(self._pods.scheduled_in(namespace), None)
                 if found is None:
                     await asyncio.sleep(_POLL_S)
                     continue
@@ -239,12 +185,11 @@ class LiveTarget:
 
         async def wait() -> None:
             self._changed_at = time.monotonic()
-            while left := sum(
-                not _is_done(pod, attempted=attempted) for pod in self._pods.values() if _selects(selection, pod)
-            ):
+            self._pods.wait_for(selection, attempted=attempted)
+            while left := len(self._pods.left):
                 if time.monotonic() - self._changed_at > STALLED_NS / SECOND_NS:
                     raise SchedlabError(f"{left} pods wait and nothing has changed for {STALLED_NS // SECOND_NS} s")
-                await asyncio.sleep(max(_POLL_S, left * 1e-5))
+                await asyncio.sleep(_POLL_S)
 
         self._run(wait())
 
@@ -275,17 +220,18 @@ class LiveTarget:
         """See target.Target."""
         self._bound = []
         self._server.ask("start")
-        self._selection, self._started = selection, time.perf_counter()
+        self._selection, self._started, self._started_cpu = selection, time.perf_counter(), time.process_time()
 
     def stop_measuring(self) -> Measured:
         """See target.Target."""
         self._selection = None
         figures = self._server.ask("stop")
-        return Measured(len(self._bound), self._bound, figures["cpu_s"], figures["cycles_s"])
+        client_s = time.process_time() - self._started_cpu
+        return Measured(len(self._bound), self._bound, figures["cpu_s"], figures["cycles_s"], client_cpu_s=client_s)
 
     def facts(self) -> dict[str, Any]:
         """See target.Target."""
-        return {**self._server.ask("facts"), "clientCpuSeconds": round(sum(os.times()[:2]), 2)}
+        return dict(self._server.ask("facts"))
 
     def close(self) -> None:
         """Stop the clients, then the server."""
@@ -306,15 +252,3 @@ class LiveTarget:
 def _path(entry: ResourceType, namespace: str) -> str:
     where = f"/namespaces/{namespace}" if entry.namespaced else ""
     return f"{entry.path}{where}/{entry.resource}"
-
-
-def _selects(selection: Selection, pod: _Pod) -> bool:
-    if selection.namespaces and pod.metadata.namespace not in selection.namespaces:
-        return False
-    return selection.labels.items() <= pod.metadata.labels.items()
-
-
-def _is_done(pod: _Pod, *, attempted: bool) -> bool:
-    if pod.spec.nodeName or pod.metadata.deletionTimestamp:
-        return True
-    return attempted and any(condition.type == "PodScheduled" for condition in pod.status.conditions)

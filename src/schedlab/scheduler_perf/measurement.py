@@ -33,6 +33,8 @@ class Figures:
     #: Microseconds by bucket; empty where cycles cannot be timed.
     cycle_us: Mapping[str, float]
     cpu_us_per_pod: float
+    #: That of clients, which a batch run does not have.
+    client_cpu_us_per_pod: float
     #: Microseconds of processor time per pod, by stage; only when a profile was asked for.
     stages_us: Mapping[str, float] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -60,6 +62,7 @@ def figures_of(name: str, measured: Measured, setup_s: float, facts: Mapping[str
         throughput,
         _percentiles(np.asarray(measured.cycles_s) * 1e6),
         round(measured.cpu_s * per_pod, 1),
+        round(measured.client_cpu_s * per_pod, 1),
         {stage: round(value * per_pod, 1) for stage, value in measured.stages_s.items()},
         facts,
     )

@@ -38,7 +38,8 @@ class Measured:
 
     bound_s: for each pod when it was bound, in seconds since the first was asked for, in that order. cpu_s: processor
     time that the cluster took. cycles_s: how long each scheduling cycle took, with its record and whatever its binding
-    did at once. stages_s: processor time by stage, when it was asked for.
+    did at once. stages_s: processor time by stage, when it was asked for. client_cpu_s: that of clients in a process of
+    their own.
     """
 
     pods: int
@@ -46,6 +47,7 @@ class Measured:
     cpu_s: float
     cycles_s: Sequence[float] = ()
     stages_s: Mapping[str, float] = field(default_factory=dict)
+    client_cpu_s: float = 0.0
 
 
 class Target(Protocol):
