@@ -72,7 +72,7 @@ def test_missed_threshold_of_a_file_ends_with_one(tmp_path: Path, capsys: pytest
 
 def test_workloads_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert _exit_code(["--list"]) == 0
-    assert "SchedulingBasic/5000Nodes  [performance]" in capsys.readouterr().out.splitlines()
+    assert "SchedulingBasic/5000Nodes  [performance, growth]" in capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.parametrize(
