@@ -37,6 +37,8 @@ from schedlab.kernel.errors import SchedlabError
 from schedlab.remote.kubeconfig import Access, ExecCommand
 
 RETRIES_MAX: Final = 10
+#: So many requests are under way at once, watches apart: httpx looks at all connections, twice per request.
+REQUESTS_MAX: Final = 16
 _CONNECT_S: Final = 10.0
 _REQUEST_S: Final = 34.0
 #: Longest answer to a list or an object that is taken.
@@ -66,6 +68,7 @@ class Transport:
     def __init__(self, access: Access, user_agent: str) -> None:
         self.access = access
         self._client = _client(access, user_agent)
+        self._turn = asyncio.Semaphore(REQUESTS_MAX)
         #: Whether the server has answered once, so that the credentials can be had.
         self.has_answered = False
         self._extensions = {"sni_hostname": access.tls_server_name} if access.tls_server_name else {}
@@ -81,7 +84,8 @@ class Transport:
 
     async def send(self, request: Request) -> Any:
         """Return the decoded answer; raises StatusError, also for a server that cannot be reached."""
-        answer, content = await self._send(request)
+        async with self._turn:
+            answer, content = await self._send(request)
         if answer.status_code >= 400:
             raise status_error(answer.status_code, content, answer.headers, request.method)
         try:

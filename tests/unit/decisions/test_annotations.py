@@ -14,6 +14,7 @@ from schedlab.decisions.annotations import (
     AnnotationMode,
     Projection,
     result_annotations,
+    summary_annotations,
 )
 from schedlab.decisions.log import Attempt, DecisionLog
 from schedlab.decisions.packing import Packer
@@ -196,6 +197,19 @@ def test_full_mode_writes_more_than_auto() -> None:
 
     assert SUMMARY_KEY in auto
     assert SUMMARY_KEY not in full
+
+
+def test_summary_of_an_outline_is_that_of_the_whole_record() -> None:
+    record = records.scheduled()
+    assert record.score is not None
+    record.score.offsets = (0,) * len(record.score.plugins)
+    [attempt] = _attempts(record)
+
+    outline = attempt.outline()
+
+    assert outline.score is not None
+    assert outline.score.total is None
+    assert summary_annotations(outline, None, "p") == summary_annotations(attempt.cycle(), None, "p")
 
 
 def test_log_feeds_the_projection() -> None:
