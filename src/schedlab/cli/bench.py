@@ -28,6 +28,9 @@ def bench(
     mode: Annotated[
         Literal["batch", "live"], Parameter(help="In process on virtual time, or over HTTPS with clients.")
     ] = "batch",
+    processes: Annotated[
+        Literal[1, 2], Parameter(help="With 2, the scheduler of a live run has a process of its own.")
+    ] = 1,
     label: Annotated[str, Parameter(help="Without names: run the workloads with this label.")] = "performance",
     annotations: Annotated[AnnotationMode, Parameter(help="How much of each result its pod shows.")] = "auto",
     full: Annotated[bool, Parameter(help="Record every filter's verdict on every visited node.")] = True,
@@ -60,8 +63,16 @@ def bench(
         raise SchedlabError(f"{repeat} runs measure nothing", location="--repeat", hint="give 1 or more")
     if profile and mode == "live":
         raise SchedlabError("a live run has no profile", location="--profile", hint="use --mode batch")
+    if processes == 2 and mode == "batch":
+        raise SchedlabError("a batch run is one process", location="--processes", hint="use --mode live")
     options = RunOptions(
-        mode=mode, annotations=annotations, full=full, whole=whole, profile=profile, params=_params(param)
+        mode=mode,
+        annotations=annotations,
+        full=full,
+        whole=whole,
+        profile=profile,
+        params=_params(param),
+        processes=processes,
     )
     calibration = machine.calibrate()
     _say(f"calibration {calibration} (kube-scheduler's figures: {machine.KUBE_SCHEDULER_CALIBRATION}), {mode}")
@@ -128,6 +139,7 @@ def _lines(
             {
                 "workload": f"{case.name}/{workload.name}{f'/{each.name}' if each.name else ''}",
                 "mode": options.mode,
+                "processes": options.processes,
                 "when": datetime.now(tz=UTC).isoformat(timespec="seconds"),
                 "params": {**workload.params, **dict(options.params)},
                 "annotations": options.annotations,

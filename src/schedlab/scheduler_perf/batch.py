@@ -25,7 +25,7 @@ from schedlab.kernel.errors import SchedlabError
 from schedlab.kernel.randomness import SeededRandom
 from schedlab.registry import DeleteOptions
 from schedlab.scheduler_perf.objects import Body
-from schedlab.scheduler_perf.observation import CycleTimes, facts_of
+from schedlab.scheduler_perf.observation import CycleTimes, facts_of_cluster
 from schedlab.scheduler_perf.stages import StageTimes
 from schedlab.scheduler_perf.target import STALLED_NS, ChurnPlan, Measured, Selection
 
@@ -260,7 +260,7 @@ class BatchTarget:
 
     def facts(self) -> dict[str, Any]:
         """See target.Target."""
-        return facts_of(self._cluster)
+        return facts_of_cluster(self._cluster)
 
     def close(self) -> None:
         """Nothing runs beside this process's own steps."""

@@ -1,6 +1,6 @@
 """A cluster served over HTTPS by another process, and the clients that load it: the target of live runs.
 
-The server is what `schedlab up` runs. The clients share this process: CONNECTIONS of them write, one watches the pods.
+The server is what `schedlab up` runs, or `schedlab apiserver` and `schedlab scheduler`. The clients share this process: CONNECTIONS of them write, one watches the pods.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import orjson
 import uvloop
@@ -25,10 +25,12 @@ from schedlab.kernel.errors import SchedlabError
 from schedlab.scheduler_perf.http_connection import Connection
 from schedlab.scheduler_perf.known_pods import KnownPods, decode_event, decode_pod
 from schedlab.scheduler_perf.objects import Body
-from schedlab.scheduler_perf.served_process import ServedProcess
+from schedlab.scheduler_perf.served_process import ServedPair, ServedProcess
 from schedlab.scheduler_perf.target import STALLED_NS, ChurnPlan, Measured, Selection
 
 T = TypeVar("T")
+#: How many the server is: with 2 the scheduler has one of its own.
+Processes: TypeAlias = Literal[1, 2]
 CONNECTIONS: Final = 8
 _POLL_S: Final = 0.01
 
@@ -36,9 +38,10 @@ _POLL_S: Final = 0.01
 class LiveTarget:
     """See target.Target."""
 
-    def __init__(self, settings: ClusterSettings) -> None:
+    def __init__(self, settings: ClusterSettings, processes: Processes = 1) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="schedlab-bench-")
-        self._server = ServedProcess(settings, Path(self._folder.name))
+        serve = ServedProcess if processes == 1 else ServedPair
+        self._server = serve(settings, Path(self._folder.name))
         self._loop = uvloop.new_event_loop()
         self._connections: list[Connection] = []
         self._watcher: Connection | None = None

@@ -9,6 +9,7 @@ from typing import Any
 from schedlab.client.effects import Effect
 from schedlab.cluster.cluster import Cluster
 from schedlab.cluster.memory import memory_bytes, memory_peak_bytes
+from schedlab.decisions.log import DecisionLog
 from schedlab.scheduler.scheduler import Scheduler
 
 
@@ -33,14 +34,19 @@ class CycleTimes:
         self.seconds = []
 
 
-def facts_of(cluster: Cluster) -> dict[str, Any]:
+def facts_of(log: DecisionLog) -> dict[str, Any]:
     """Return the memory of this process and the size of what was recorded."""
-    attempts = sum(len(story.attempts) for story in cluster.log.stories())
+    attempts = sum(len(story.attempts) for story in log.stories())
     return {
         "memoryMiB": memory_bytes() >> 20,
         "memoryPeakMiB": memory_peak_bytes() >> 20,
-        "objects": sum(cluster.store.count(resource) for resource in cluster.store.resources()),
         "attempts": attempts,
-        "recordedBytesPerAttempt": cluster.log.size_bytes // max(1, attempts),
-        "forgottenPods": cluster.log.forgotten_pods,
+        "recordedBytesPerAttempt": log.size_bytes // max(1, attempts),
+        "forgottenPods": log.forgotten_pods,
     }
+
+
+def facts_of_cluster(cluster: Cluster) -> dict[str, Any]:
+    """Return the same with the number of objects."""
+    objects = sum(cluster.store.count(resource) for resource in cluster.store.resources())
+    return {**facts_of(cluster.log), "objects": objects}

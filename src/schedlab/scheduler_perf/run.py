@@ -21,7 +21,7 @@ from schedlab.scheduler.config.file import read_configuration
 from schedlab.scheduler_perf import operations as ops
 from schedlab.scheduler_perf.batch import BatchTarget
 from schedlab.scheduler_perf.config import Params, TestCase, Workload
-from schedlab.scheduler_perf.live import LiveTarget
+from schedlab.scheduler_perf.live import LiveTarget, Processes
 from schedlab.scheduler_perf.measurement import Figures, figures_of
 from schedlab.scheduler_perf.objects import DEFAULT_NODE, DEFAULT_POD, Body, NodeStrategy, Templates
 from schedlab.scheduler_perf.target import ChurnPlan, Selection, Target
@@ -39,6 +39,7 @@ class RunOptions:
 
     whole: with kubelets, controllers and all admission, as `schedlab up` has them. profile: tell where the time goes;
     the figures suffer. params: in place of the workload's own. seed and watch: of a batch run (`batch.BatchTarget`).
+    processes: of a live run's server.
     """
 
     mode: Mode = "batch"
@@ -49,6 +50,7 @@ class RunOptions:
     params: tuple[tuple[str, Any], ...] = ()
     seed: int = 1
     watch: Callable[[Cluster], None] | None = None
+    processes: Processes = 1
 
 
 def run(path: Path, case: TestCase, workload: Workload, options: RunOptions) -> list[Figures]:
@@ -63,7 +65,7 @@ def run(path: Path, case: TestCase, workload: Workload, options: RunOptions) -> 
     if options.mode == "batch":
         target = BatchTarget(settings, profile=options.profile, seed=options.seed, watch=options.watch)
     else:
-        target = LiveTarget(settings)
+        target = LiveTarget(settings, options.processes)
     try:
         started = time.perf_counter()
         for step in steps:

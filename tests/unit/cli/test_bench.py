@@ -85,6 +85,7 @@ def test_workloads_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         (["SchedulingBasic/5Nodes", "--param", "other=1"], "other are defined but unused"),
         (["SchedulingBasic/5Nodes", "--repeat", "0"], "0 runs measure nothing"),
         (["SchedulingBasic/5Nodes", "--profile", "--mode", "live"], "a live run has no profile"),
+        (["SchedulingBasic/5Nodes", "--processes", "2"], "a batch run is one process"),
         (["--file", "none.yaml"], "No such file"),
     ],
 )

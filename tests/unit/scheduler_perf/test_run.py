@@ -9,6 +9,7 @@ import pytest
 
 from schedlab.kernel.errors import SchedlabError
 from schedlab.scheduler_perf import RunOptions, load, run, shipped
+from schedlab.scheduler_perf.live import Processes
 from schedlab.scheduler_perf.measurement import Figures
 from schedlab.scheduler_perf.run import Mode
 
@@ -45,12 +46,13 @@ def _run(folder: Path, operations: str, *, mode: Mode = "batch", params: str = "
     return run(path, case, case.workload(), RunOptions(mode=mode))
 
 
-@pytest.mark.parametrize("mode", ["batch", "live"])
+@pytest.mark.parametrize(("mode", "processes"), [("batch", 1), ("live", 1), ("live", 2)])
 @pytest.mark.parametrize("name", ["SchedulingBasic", "Unschedulable"])
-def test_shipped_workload_runs(name: str, mode: Mode) -> None:
+def test_shipped_workload_runs(name: str, mode: Mode, processes: Processes) -> None:
     case = next(case for case in load(shipped()) if case.name == name)
+    options = RunOptions(mode=mode, processes=processes)
 
-    (figures,) = run(shipped(), case, case.workload(case.workloads[0].name), RunOptions(mode=mode))
+    (figures,) = run(shipped(), case, case.workload(case.workloads[0].name), options)
 
     assert figures.pods == 10
     assert figures.pods_per_second["Average"] > 0
