@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.parity.families import Case
-from tests.parity.written import devices, hints, scores, volume_hints, volumes
+from tests.parity.written import devices, hints, nodes, scores, volume_hints, volumes
 
-_MODULES = (hints, volume_hints, volumes, devices, scores)
+_MODULES = (hints, volume_hints, nodes, volumes, devices, scores)
 
 
 def cases() -> Iterator[Case]:

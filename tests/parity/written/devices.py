@@ -281,11 +281,12 @@ def _stale() -> Iterator[Json]:
         [refused(pod, profile, "cannot schedule extended resource claim", "deletion of ResourceClaim completed")],
         profile=profile,
     )
-    for name, metadata in (
-        ("name", {"ownerReferences": [owner | {"name": "q"}], "annotations": annotation}),
-        ("uid", {"ownerReferences": [owner | {"uid": "q"}], "annotations": annotation}),
-        ("mark", {"ownerReferences": [owner], "annotations": dict.fromkeys(annotation, "false")}),
-    ):
+    others: dict[str, Json] = {
+        "name": {"ownerReferences": [owner | {"name": "q"}], "annotations": annotation},
+        "uid": {"ownerReferences": [owner | {"uid": "q"}], "annotations": annotation},
+        "mark": {"ownerReferences": [owner], "annotations": dict.fromkeys(annotation, "false")},
+    }
+    for name, metadata in others.items():
         yield case(
             f"extended-other-{name}",
             f"{_EXTENDED}: findExtendedResourceClaim: the pod's name and uid, and the annotation",

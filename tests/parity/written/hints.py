@@ -21,6 +21,7 @@ from tests.parity.written.building import (
     delete,
     gated,
     happens,
+    places,
     unavailable,
     waits,
     with_gangs,
@@ -302,6 +303,8 @@ def _spread_nodes() -> Iterator[Json]:
 # --- InterPodAffinity ---
 
 _AFFINITY: Final = "interpodaffinity/plugin.go"
+_LONELY: Final = "node(s) didn't match pod affinity rules"
+_AWAY: Final = "node(s) didn't match pod anti-affinity rules"
 
 
 def _affinity_case(name: str, function: str, pod: PodBuilder, reason: str, preemption: str, *events: Step) -> Json:
@@ -320,15 +323,14 @@ def _affinity_case(name: str, function: str, pod: PodBuilder, reason: str, preem
 
 def _affinity() -> Iterator[Json]:
     hint, labelled, deleted = "InterPodAffinity", "AssignedPodUpdatePodLabel", "AssignedPodDelete"
-    changes, nodes = "isSchedulableAfterPodChange", "isSchedulableAfterNodeChange"
+    changes = "isSchedulableAfterPodChange"
     db, other = make_pod("db").labels({"app": "db"}).node("n1"), make_pod("other").node("n1")
-    lonely, away = "node(s) didn't match pod affinity rules", "node(s) didn't match pod anti-affinity rules"
     near = make_pod("p").pod_affinity(_ZONE, _WEB)
     yield _affinity_case(
         "labels-match",
         f"{changes}: an update counts if the terms match only now",
         near,
-        lonely,
+        _LONELY,
         HELPLESS,
         happens(apply(other.label("a", "b").dict()), near, {labelled: {hint: SKIP}}),
         happens(delete(db.dict()), near, {deleted: {hint: SKIP}}),
@@ -338,7 +340,7 @@ def _affinity() -> Iterator[Json]:
         "own-labels",
         f"{changes}: other labels of the pod itself always count",
         near,
-        lonely,
+        _LONELY,
         HELPLESS,
         happens(apply(near.label("a", "b").dict()), near, {"UnschedulablePodUpdatePodLabel": {hint: QUEUE}}),
     )
@@ -347,19 +349,23 @@ def _affinity() -> Iterator[Json]:
         "labels-no-more",
         f"{changes}: an update counts if the anti-affinity terms match no more",
         apart,
-        away,
+        _AWAY,
         NO_VICTIMS,
         happens(apply(other.labels({"app": "db"}).dict()), apart, {labelled: {hint: SKIP}}),
         happens(apply(db.label("a", "b").dict()), apart, {labelled: {hint: SKIP}}),
         happens(apply(db.labels({"app": "x"}).dict()), apart, {labelled: {hint: QUEUE}}),
     )
+    yield from _affinity_nodes(near, apart)
+
+
+def _affinity_nodes(near: PodBuilder, apart: PodBuilder) -> Iterator[Json]:
+    hint, moved, nodes = "InterPodAffinity", "NodeUpdateNodeLabel", "isSchedulableAfterNodeChange"
     node = make_node("n1").capacity(cpu="4")
-    moved = "NodeUpdateNodeLabel"
     yield _affinity_case(
         "node-in",
         f"{nodes}: affinity gains from a node that gets the topology key or another value, not from one that loses it",
         near,
-        lonely,
+        _LONELY,
         HELPLESS,
         happens(apply(node.zone("za").label("a", "b").dict()), near, {moved: {hint: SKIP}}),
         happens(apply(node.dict()), near, {moved: {hint: SKIP}}),
@@ -369,7 +375,7 @@ def _affinity() -> Iterator[Json]:
         "node-out",
         f"{nodes}: anti-affinity gains from a node that loses the topology key",
         apart,
-        away,
+        _AWAY,
         NO_VICTIMS,
         happens(apply(node.zone("za").label("a", "b").dict()), apart, {moved: {hint: SKIP}}),
         happens(apply(node.dict()), apart, {moved: {hint: QUEUE}}),
@@ -378,7 +384,7 @@ def _affinity() -> Iterator[Json]:
         "node-added",
         f"{nodes}: affinity gains from a new node with the topology key only",
         near,
-        lonely,
+        _LONELY,
         HELPLESS,
         happens(apply(make_node("n2").dict()), near, {"NodeAdd": {hint: SKIP}}),
         happens(apply(make_node("n3").zone("zb").dict()), near, {"NodeAdd": {hint: QUEUE}}),
@@ -515,11 +521,28 @@ def _gangs() -> Iterator[Json]:
             profile=profile,
             gates=_GATES,
         )
+    added = "AssignedPodAdd"
     yield case(
         "group-too-few",
-        f"{file}: PreEnqueue: a pod of a gang waits for the others",
+        f"{file}: PreEnqueue, isSchedulableAfterPodAdded: a pod of a gang waits for the others",
         [node, objects.pod_group("g", least=2)],
-        [gated(pod, plugin, too_few, own={plugin: QUEUE})],
+        [
+            gated(pod, plugin, too_few, own={plugin: QUEUE}),
+            happens(apply(make_pod("a").node("n1").dict()), pod, {added: {plugin: SKIP}}, stays="gated"),
+            happens(apply(_member("b", "h").node("n1").dict()), pod, {added: {plugin: SKIP}}, stays="gated"),
+            happens(
+                apply(_member("c", namespace="far").node("n1").dict()), pod, {added: {plugin: SKIP}}, stays="gated"
+            ),
+            happens(apply(_member("d").node("n1").dict()), pod, {added: {plugin: QUEUE}}, to="active"),
+        ],
+        profile=profile,
+        gates=_GATES,
+    )
+    yield case(
+        "group-none",
+        f"{file}: PreEnqueue, Permit: a pod without a group waits for nobody",
+        [node],
+        places(make_pod("p"), "n1"),
         profile=profile,
         gates=_GATES,
     )

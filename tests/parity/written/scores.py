@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from schedlab.testing.builders import PodBuilder, make_node, make_pod
@@ -10,6 +10,7 @@ from tests.parity.written import objects
 from tests.parity.written.building import Json, Profile, Step, apply, case, changes, chosen, only
 
 _GPU: Final = "example.com/gpu"
+_STORAGE: Final = "ephemeral-storage"
 _HOSTNAME: Final = "kubernetes.io/hostname"
 _ZONE: Final = "topology.kubernetes.io/zone"
 _WEB: Final = {"app": "web"}
@@ -121,14 +122,19 @@ def _allocated() -> Iterator[Json]:
         n3=25,
         n4=33,
     )
-    storage = "ephemeral-storage"
+    yield from _overcommitted()
+    yield from _weighed()
+
+
+def _overcommitted() -> Iterator[Json]:
+    least, most = "least_allocated.go: leastRequestedScore", "most_allocated.go: mostRequestedScore"
     # n1: its one byte is free. n2: has none, nothing counts.
     yield _fit_case(
         "least-byte",
         f"{least}: the smallest capacity there is, and none",
-        _fit("LeastAllocated", (storage, 1)),
+        _fit("LeastAllocated", (_STORAGE, 1)),
         make_pod("p"),
-        _nodes(n1={storage: "1"}, n2={}),
+        _nodes(n1={_STORAGE: "1"}, n2={}),
         "n1",
         n1=100,
         n2=0,
@@ -157,7 +163,10 @@ def _allocated() -> Iterator[Json]:
         n2=100,
         n3=25,
     )
-    # Weights 3 and 2. n1: cpu 3 of 4 free, 75; gpu 1 of 2 free, 50: (225 + 100) / 5. n2: no gpu is asked for or there.
+
+
+def _weighed() -> Iterator[Json]:
+    # Weights 3 and 2. n1: cpu 3 of 4 free, 75; memory 1 of 2 free, 50: (225 + 100) / 5. n2: (50 * 3 + 75 * 2) / 5.
     yield _fit_case(
         "least-weights",
         "least_allocated.go: leastResourceScorer: only what a node has counts, with its weight",
@@ -171,10 +180,10 @@ def _allocated() -> Iterator[Json]:
     yield _fit_case(
         "most-weights",
         "most_allocated.go: mostResourceScorer: only what a node has counts, with its weight",
-        _fit("MostAllocated", ("cpu", 3), (storage, 2)),
-        make_pod("p").req({storage: "1Gi"}, cpu="1"),
+        _fit("MostAllocated", ("cpu", 3), (_STORAGE, 2)),
+        make_pod("p").req({_STORAGE: "1Gi"}, cpu="1"),
         # n1: (25 * 3 + 50 * 2) / 5. n2: (50 * 3 + 25 * 2) / 5.
-        _nodes(n1={"cpu": "4", storage: "2Gi"}, n2={"cpu": "2", storage: "4Gi"}),
+        _nodes(n1={"cpu": "4", _STORAGE: "2Gi"}, n2={"cpu": "2", _STORAGE: "4Gi"}),
         "n2",
         n1=35,
         n2=40,
@@ -274,13 +283,15 @@ def _without_pre_score() -> Iterator[Json]:
 # --- PodTopologySpread ---
 
 
+_SPREADING: Final = "podtopologyspread/scoring.go"
+
+
 def _spread() -> Iterator[Json]:
-    profile = only("PodTopologySpread")
-    score, skips = "podtopologyspread/scoring.go", ("preFilter",)
+    profile, skips = only("PodTopologySpread"), ("preFilter",)
     # A selector without terms selects all pods, yet counts none: maxSkew - 1, everywhere.
     yield case(
         "spread-all-pods",
-        f"{score}: Score, common.go: countPodsMatchSelector: an empty selector counts no pods of a host",
+        f"{_SPREADING}: Score, common.go: countPodsMatchSelector: an empty selector counts no pods of a host",
         [make_node("n1").dict(), make_node("n2").dict(), make_pod("x").node("n1").dict()],
         [
             chosen(
@@ -295,11 +306,15 @@ def _spread() -> Iterator[Json]:
         profile=profile,
         nodes=("n1", "n2"),
     )
+    yield from _spread_by_default(profile, skips)
+
+
+def _spread_by_default(profile: Profile, skips: Sequence[str]) -> Iterator[Json]:
     # Two hosts weigh log(4) = 1.386 a pod, one zone log(3) = 1.099. n1, whose zone is "", as is that of n2 without
     # one: (1.386 + 2) + (2 * 1.099 + 4) = 9.58. n2: 1.386 + 2 = 3.39, and no zone.
     yield case(
         "spread-no-zone",
-        f"{score}: PreScore, Score: by default a node without the label counts for the empty value, but gets no score",
+        f"{_SPREADING}: PreScore, Score: by default a node without the label counts for the empty value, but gets no score",
         [
             objects.service("web", _WEB),
             make_node("n1").label(_ZONE, "").dict(),
@@ -325,7 +340,7 @@ def _spread() -> Iterator[Json]:
     # n2: (0 + 2) + (0 + 4) = 6.
     yield case(
         "spread-empty-zone",
-        f"{score}: PreScore: the empty value is a domain like others",
+        f"{_SPREADING}: PreScore: the empty value is a domain like others",
         [
             objects.service("web", _WEB),
             make_node("n1").label(_ZONE, "za").dict(),

@@ -245,6 +245,11 @@ def _binding() -> Iterator[Json]:
         "isSchedulableAfterCSINodeChange: any new CSINode counts",
         happens(apply(objects.csi_node("n2", {})), _P, {"storage.k8s.io/CSINodeAdd": {plugin: QUEUE}}),
     )
+    yield from _binding_capacity()
+
+
+def _binding_capacity() -> Iterator[Json]:
+    plugin = "VolumeBinding"
     updated, added = "storage.k8s.io/CSIStorageCapacityUpdate", "storage.k8s.io/CSIStorageCapacityAdd"
     yield _binding_case(
         "capacity-added",

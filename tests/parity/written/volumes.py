@@ -172,6 +172,10 @@ def _limits() -> Iterator[Json]:
         places(pod, "n1"),
         nodes=("n1", "n2"),
     )
+    yield from _attached(file, n1, one, pod)
+
+
+def _attached(file: str, n1: Json, one: list[Json], pod: PodBuilder) -> Iterator[Json]:
     yield case(
         "limits-attached",
         f"{file}: Filter: volumes that are attached count, and a volume counts once",
