@@ -1,12 +1,14 @@
 """PodTopologySpread and InterPodAffinity on random clusters that change between questions.
 
 Their counts are kept from change to change; the brute force has none to keep. Both forms of each plugin must give its
-answers, for the cluster as it is and for dry runs with some pods taken away.
+answers, for the cluster as it is and for dry runs with some pods taken away. The same questions are asked again after
+every few changes, so that what was kept for them must have followed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import given
@@ -121,6 +123,7 @@ changes = st.one_of(
     st.tuples(st.just("relabel"), st.integers(0, 30), labels),
     st.tuples(st.just("node"), nodes, st.sampled_from(NODES)),
     st.tuples(st.just("leave"), st.sampled_from(NODES)),
+    st.tuples(st.just("namespace"), st.sampled_from(tuple(NAMESPACES)), st.sampled_from(({}, {"team": "r"}))),
 )
 crowds = st.lists(st.tuples(st.just("place"), pods, st.sampled_from(NODES)), min_size=4, max_size=10)
 questions = st.fixed_dictionaries(
@@ -165,6 +168,8 @@ def apply(cluster: LittleCluster, change: tuple[Any, ...], name: str) -> None:
             info = cluster.cache.node_info(node)
             if info is not None and info.node is not None:
                 cluster.cache.remove_node(info.node)
+        case "namespace", name, own:
+            cluster.put("namespaces", metadata={"name": name, "labels": own})
     cluster.cache.refresh()
 
 
@@ -211,8 +216,23 @@ def _words(found: dict[str, str]) -> dict[str, str]:
     return {name: WORDS[message] for name, message in found.items()}
 
 
-def check_question(cluster: LittleCluster, drawn: dict[str, Any]) -> None:
-    world = World(cluster.table.infos, NAMESPACES)
+@dataclass
+class Plugins:
+    """The plugins of one cluster, asked again and again."""
+
+    spread: PodTopologySpread
+    affinity: InterPodAffinity
+
+    @classmethod
+    def of(cls, cluster: LittleCluster) -> Plugins:
+        return cls(
+            PodTopologySpread(PodTopologySpreadArgs(defaulting_type="List"), cluster.handle),
+            InterPodAffinity(InterPodAffinityArgs(hard_pod_affinity_weight=HARD_WEIGHT), cluster.handle),
+        )
+
+
+def to_question(drawn: dict[str, Any]) -> tuple[PodInfo, Sequence[dict[str, Any]]]:
+    """A pod to be asked about, and its spread constraints as they were drawn."""
     pod = make_pod(
         "asked",
         drawn["labels"],
@@ -221,9 +241,16 @@ def check_question(cluster: LittleCluster, drawn: dict[str, Any]) -> None:
         topologySpreadConstraints=drawn["constraints"],
         nodeSelector={"zone": "a"} if drawn["selects_zone"] else {},
     )
-    spread = PodTopologySpread(PodTopologySpreadArgs(defaulting_type="List"), cluster.handle)
-    affinity = InterPodAffinity(InterPodAffinityArgs(hard_pod_affinity_weight=HARD_WEIGHT), cluster.handle)
-    check_filter(spread, spread_verdict, cluster, world, pod, drawn["constraints"])
+    return pod, drawn["constraints"]
+
+
+def check_question(
+    cluster: LittleCluster, plugins: Plugins, pod: PodInfo, constraints: Sequence[dict[str, Any]]
+) -> None:
+    labels = {each.metadata.name: each.metadata.labels for each in cluster.listers.lister("namespaces").list()}
+    world = World(cluster.table.infos, labels)
+    spread, affinity = plugins.spread, plugins.affinity
+    check_filter(spread, spread_verdict, cluster, world, pod, constraints)
     check_filter(affinity, affinity_verdict, cluster, world, pod)
     feasible: Sequence[NodeInfo] = cluster.table.infos[1:] or cluster.table.infos
     names = [node.name for node in feasible]
@@ -237,21 +264,22 @@ def check_question(cluster: LittleCluster, drawn: dict[str, Any]) -> None:
 @given(
     st.lists(nodes, min_size=3, max_size=len(NODES)),
     crowds,
-    st.lists(
-        st.tuples(st.lists(changes, max_size=4), st.lists(questions, min_size=1, max_size=4)), min_size=1, max_size=3
-    ),
+    st.lists(st.lists(changes, max_size=4), min_size=1, max_size=4),
+    st.lists(questions.map(to_question), min_size=1, max_size=4),
 )
 def test_equal_to_brute_force(
     first_nodes: list[dict[str, Any]],
     crowd: list[tuple[Any, ...]],
-    rounds: list[tuple[list[tuple[Any, ...]], list[dict[str, Any]]]],
+    rounds: list[list[tuple[Any, ...]]],
+    asked: list[tuple[PodInfo, list[dict[str, Any]]]],
 ) -> None:
     """After any changes, filter and score in both forms say what looking at every pod says."""
     cluster = LittleCluster(to_node(name, drawn) for name, drawn in zip(NODES, first_nodes, strict=False))
     for name, own in NAMESPACES.items():
         cluster.put("namespaces", metadata={"name": name, "labels": own})
-    for turn, (changed, asked) in enumerate([(crowd, rounds[0][1]), *rounds]):
+    plugins = Plugins.of(cluster)
+    for turn, changed in enumerate([crowd, *rounds]):
         for number, change in enumerate(changed):
             apply(cluster, change, f"p{turn}-{number}")
-        for question in asked if len(cluster.table) else ():
-            check_question(cluster, question)
+        for pod, constraints in asked if len(cluster.table) else ():
+            check_question(cluster, plugins, pod, constraints)

@@ -97,7 +97,10 @@ class Interner:
 
 
 class LabelColumn:
-    """One label key: ids: int32[N] of the values (ABSENT where a node has no such label)."""
+    """One label key: ids: int32[N] of the values (ABSENT where a node has no such label).
+
+    version grows when a node has another value than before, and when rows move.
+    """
 
     of_nodes: Final = True
 
@@ -105,10 +108,12 @@ class LabelColumn:
         self.key = key
         self.values = Interner()
         self.ids: NDArray[np.int32] = np.zeros(0, np.int32)
+        self.version = 0
 
     def reorder(self, old_rows: NDArray[np.int64]) -> None:
         """See Column."""
         self.ids = cast("NDArray[np.int32]", take_rows(self.ids, old_rows, ABSENT))
+        self.version += 1
 
     def fill(self, infos: Sequence[NodeInfo]) -> None:
         """See Column."""
@@ -118,7 +123,10 @@ class LabelColumn:
     def set_node(self, row: int, info: NodeInfo) -> None:
         """See Column."""
         value = info.node.metadata.labels.get(self.key)
-        self.ids[row] = ABSENT if value is None else self.values.id_of(value)
+        found = ABSENT if value is None else self.values.id_of(value)
+        if self.ids[row] != found:
+            self.ids[row] = found
+            self.version += 1
 
     def add_pod(self, row: int, pod: PodInfo) -> None:
         """Labels of nodes do not depend on pods."""

@@ -13,18 +13,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import numpy as np
 
 from schedlab.apimachinery.selectors import Operator, Selector
-from schedlab.scheduler.framework.node_table import take_rows
+from schedlab.scheduler.framework.domains import DomainSums, NodeCounts
 from schedlab.scheduler.framework.pod_facts import PodKind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from schedlab.scheduler.framework.node_table import LabelColumn, NodeTable
+    from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.past_pods import PastPods
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
 
@@ -124,10 +124,10 @@ class PodClass:
 
 @dataclass(slots=True, eq=False)
 class _Counts:
-    """The answer to a query: per_node: int32[N]."""
+    """The answer to a query."""
 
     query: PodQuery
-    per_node: NDArray[np.int32]
+    numbers: NodeCounts
     classes: dict[PodClass, None] = field(default_factory=dict)
 
 
@@ -231,13 +231,20 @@ class PodIndex(PodGroups[PodKind]):
 
     def per_node(self, query: PodQuery) -> NDArray[np.int32]:
         """Return how many pods of the query each node has, int32[N]; to be read within this cycle only."""
+        return self._find(query).numbers.per_node
+
+    def per_domain(self, query: PodQuery, topology_key: str) -> DomainSums:
+        """Return how many pods of the query each domain has; to be read within this cycle only."""
+        return self._find(query).numbers.by_domain(self._table.label(topology_key))
+
+    def _find(self, query: PodQuery) -> _Counts:
         counts = self._counts.pop(query, None)
         if counts is None:
             counts = self._make(query)
             if len(self._counts) >= self._queries_max:
                 self._drop(next(iter(self._counts)))
         self._counts[query] = counts
-        return counts.per_node
+        return counts
 
     # --- Column ---
 
@@ -251,13 +258,13 @@ class PodIndex(PodGroups[PodKind]):
         change_count(known.nodes, node_name, step)
         if row is not None:
             for counts in known.queries:
-                counts.per_node[row] += step
+                counts.numbers.change(row, step)
         if not known.nodes:
             self._drop_class(group)
 
     def _reorder_arrays(self, old_rows: NDArray[np.int64]) -> None:
         for counts in self._counts.values():
-            counts.per_node = cast("NDArray[np.int32]", take_rows(counts.per_node, old_rows, 0))
+            counts.numbers.reorder(old_rows)
 
     def copy(self, table: NodeTable) -> PodIndex:
         """See Column."""
@@ -266,7 +273,7 @@ class PodIndex(PodGroups[PodKind]):
         for kind, known in self._classes.items():
             other._add_class(kind).nodes = dict(known.nodes)
         for query, counts in self._counts.items():
-            copied = other._counts[query] = _Counts(query, counts.per_node.copy())
+            copied = other._counts[query] = _Counts(query, counts.numbers.copy())
             other._queries.add(query.guide.selector, copied)
             for known in counts.classes:
                 _link(other._classes[known.kind], copied)
@@ -295,12 +302,13 @@ class PodIndex(PodGroups[PodKind]):
     # --- Queries ---
 
     def _make(self, query: PodQuery) -> _Counts:
-        counts = _Counts(query, np.zeros(len(self._table), np.int32))
+        per_node = np.zeros(len(self._table), np.int32)
+        counts = _Counts(query, NodeCounts(per_node))
         for known in self._candidates(query.guide):
             if query.matches(known.kind):
                 _link(known, counts)
                 for name, number in known.nodes.items():
-                    counts.per_node[self._table.row_of[name]] += number
+                    per_node[self._table.row_of[name]] += number
         self._queries.add(query.guide.selector, counts)
         return counts
 
@@ -340,7 +348,7 @@ class PastPodIndex(PodIndex):
             for kind, number in self._past.kinds.known()
             if (not wanted or kind.labels.get(key) in values) and query.matches(kind)
         ]
-        counts = _Counts(query, self._past.kinds.per_node(groups))
+        counts = _Counts(query, NodeCounts(self._past.kinds.per_node(groups)))
         self._queries.add(query.guide.selector, counts)
         return counts
 
@@ -358,21 +366,3 @@ def _discard(index: dict[K, dict[PodClass, None]], key: K, known: PodClass) -> N
     del bucket[known]
     if not bucket:
         del index[key]
-
-
-def sums_by_value(
-    label: LabelColumn, per_node: NDArray[np.int32], nodes: NDArray[np.bool_] | None = None
-) -> NDArray[np.int64]:
-    """Sum up per_node: int32[N] (of the nodes: bool[N]) by label value, int64[V + 1].
-
-    The last number is always 0: it is what a node without the label reads, whose id is -1.
-    """
-    counted = per_node.astype(np.bool_)
-    if nodes is not None:
-        counted &= nodes
-    rows = np.flatnonzero(counted)
-    ids = label.ids[rows]
-    there = ids >= 0
-    # Sums of int32 are exact in the doubles that bincount works with.
-    sums = np.bincount(ids[there], per_node[rows[there]], minlength=len(label.values) + 1)
-    return sums.astype(np.int64)

@@ -9,7 +9,6 @@ from schedlab.scheduler.framework.pod_index import (
     PodQuery,
     PodTerm,
     required_labels,
-    sums_by_value,
 )
 from tests.unit.scheduler.plugins.little_cluster import LittleCluster, make_node, make_pod
 
@@ -176,15 +175,3 @@ def test_buckets_find_what_may_match() -> None:
     for name, each in kept.items():
         buckets.remove(each, name)
     assert list(buckets.candidates({"app": "a"})) == []
-
-
-def test_sums_by_value() -> None:
-    """Numbers of nodes add up by label value; nodes without the label read the 0 at the end."""
-    cluster = LittleCluster([make_node("n1", {"zone": "a"}), make_node("n2"), make_node("n3", {"zone": "a"})])
-    for number in range(3):
-        cluster.place(make_pod(f"p{number}", {"app": "web"}, node=f"n{number + 1}"))
-    label = cluster.table.label("zone")
-    sums = sums_by_value(label, PodIndex.of(cluster.table).per_node(app("web")))
-
-    assert sums.tolist() == [2, 0]
-    assert sums[label.ids].tolist() == [2, 0, 2]

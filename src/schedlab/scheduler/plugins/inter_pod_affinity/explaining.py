@@ -124,15 +124,16 @@ def explain_score(parts: Iterable[Contribution], node: NodeInfo) -> Formula:
     """Return the sum over the terms: weight times pods in the node's domain."""
     terms, expression = [], []
     for part in parts:
-        value = node.node.metadata.labels.get(part.label.key)
-        count = 0 if value is None else int(part.counts[part.label.values.find(value)])
+        sums = part.sums
+        value = node.node.metadata.labels.get(sums.label.key)
+        count = 0 if value is None else int(sums.counts[sums.label.values.find(value)])
         if count:
             expression.append(f"{part.weight} * {count}")
             terms.append(
                 {
                     "of": part.whose,
                     "selector": str(part.selector),
-                    "topologyKey": part.label.key,
+                    "topologyKey": sums.label.key,
                     "domain": value,
                     "weight": part.weight,
                     "count": count,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from schedlab.scheduler.framework.pod_facts import TermKind
-from schedlab.scheduler.framework.pod_index import PodIndex, PodQuery, sums_by_value
+from schedlab.scheduler.framework.pod_index import PodIndex, PodQuery
 from schedlab.scheduler.framework.status import NodeStatuses, Status, unresolvable, unschedulable
 from schedlab.scheduler.plugins.inter_pod_affinity.terms import (
     IncomingTerm,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from schedlab.api.views.core import Node
     from schedlab.client.listers import Lister
+    from schedlab.scheduler.framework.domains import DomainSums
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
 
@@ -42,17 +43,23 @@ _EXISTING_ANTI_AFFINITY: Final = unschedulable(REASON_EXISTING_ANTI_AFFINITY)
 class DomainCounts:
     """Numbers by topology key and value: int64[V + 1] per key, position = id of the value in the label's column.
 
-    The last number is always 0: it is what a node without the label reads.
+    The last number is always 0: it is what a node without the label reads. Arrays belong to whoever made them: they are
+    copied before they change.
     """
 
     def __init__(self, table: NodeTable) -> None:
         self._table = table
         self._by_key: dict[str, NDArray[np.int64]] = {}
+        #: Keys whose array is this object's own.
+        self._own: dict[str, None] = {}
+        # How many numbers are greater than 0.
+        self._positive = 0
 
     def copy(self) -> DomainCounts:
         """Return an independent copy for a dry run."""
         other = DomainCounts(self._table)
-        other._by_key = {key: counts.copy() for key, counts in self._by_key.items()}
+        other._by_key, other._positive = dict(self._by_key), self._positive
+        self._own.clear()
         return other
 
     @property
@@ -63,17 +70,32 @@ class DomainCounts:
     @property
     def is_zero(self) -> bool:
         """Whether there is no number but 0."""
-        return not any(counts.any() for counts in self._by_key.values())
+        return not self._positive
 
-    def count(self, key: str, per_node: NDArray[np.int32]) -> None:
-        """Add per_node: int32[N] to the domains of the nodes."""
-        self._counts(key)[:] += sums_by_value(self._table.label(key), per_node)
+    def count(self, key: str, sums: DomainSums) -> None:
+        """Add the numbers of the domains of a key."""
+        known = self._by_key.get(key)
+        if known is None:
+            self._by_key[key] = sums.counts
+            self._positive += sums.positive
+        else:
+            self._by_key[key] = both = known + sums.counts
+            self._own[key] = None
+            self._positive += int(np.count_nonzero(both)) - int(np.count_nonzero(known))
 
     def change(self, node: Node, key: str, step: int) -> None:
         """Add to the domain of one node, if it is in one."""
         value = node.metadata.labels.get(key)
-        if value is not None:
-            self._counts(key)[self._table.label(key).values.find(value)] += step
+        if value is None:
+            return
+        counts = self._counts(key)
+        if key not in self._own:
+            counts = self._by_key[key] = counts.copy()
+            self._own[key] = None
+        place = self._table.label(key).values.find(value)
+        before = int(counts[place])
+        counts[place] = before + step
+        self._positive += (before + step > 0) - (before > 0)
 
     def is_positive(self, key: str, value: str) -> bool:
         """Whether the number of a domain is greater than 0."""
@@ -88,6 +110,7 @@ class DomainCounts:
         counts = self._by_key.get(key)
         if counts is None:
             counts = self._by_key[key] = np.zeros(len(self._table.label(key).values) + 1, np.int64)
+            self._own[key] = None
         return counts
 
 
@@ -139,13 +162,13 @@ def make_state(table: NodeTable, pod: PodInfo, namespaces: Lister) -> FilterStat
     )
     terms = TermIndex.of(table)
     for placed in terms.matching(TermKind.REQUIRED_ANTI, pod, state.namespace_labels):
-        state.existing_anti.count(placed.term.topology_key, terms.per_node(placed))
+        state.existing_anti.count(placed.term.topology_key, terms.per_domain(placed))
     if state.affinity_terms:
-        per_node = index.per_node(PodQuery(tuple(term.pods for term in state.affinity_terms)))
+        query = PodQuery(tuple(term.pods for term in state.affinity_terms))
         for term in state.affinity_terms:
-            state.affinity.count(term.topology_key, per_node)
+            state.affinity.count(term.topology_key, index.per_domain(query, term.topology_key))
     for term in state.anti_terms:
-        state.anti.count(term.topology_key, index.per_node(PodQuery((term.pods,))))
+        state.anti.count(term.topology_key, index.per_domain(PodQuery((term.pods,)), term.topology_key))
     return state
 
 

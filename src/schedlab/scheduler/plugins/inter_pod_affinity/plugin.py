@@ -60,6 +60,7 @@ class InterPodAffinity:
         self._hard_affinity_weight = args.hard_pod_affinity_weight
         self._ignores_preferred_terms_of_others = args.ignore_preferred_terms_of_existing_pods
         self._namespaces = handle.listers.lister("namespaces")
+        self._weights = scoring.KnownWeights()
         # From the start, when there are few pods, lest the first cycle takes long.
         PodIndex.of(handle.table)
         TermIndex.of(handle.table)
@@ -168,8 +169,8 @@ class InterPodAffinity:
         has_preferences = bool(pod.preferred_affinity_terms or pod.preferred_anti_affinity_terms)
         if not has_preferences and (self._ignores_preferred_terms_of_others or not TermIndex.of(table).has(*_SCORED)):
             return SKIP
-        own = scoring.make_state(table, pod, self._namespaces, self._hard_affinity_weight)
-        if not own.domains:
+        own = scoring.make_state(table, pod, self._namespaces, self._hard_affinity_weight, self._weights)
+        if not own:
             return SKIP
         state.write(_SCORE_STATE, own)
         return None

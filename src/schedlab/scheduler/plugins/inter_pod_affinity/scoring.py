@@ -5,14 +5,14 @@ Mirrors: pkg/scheduler/framework/plugins/interpodaffinity/scoring.go (v1.36).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from schedlab.scheduler.framework.pod_facts import TermKind
-from schedlab.scheduler.framework.pod_index import PodIndex, PodQuery, sums_by_value
+from schedlab.scheduler.framework.pod_index import PodIndex, PodQuery
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
 from schedlab.scheduler.plugins.inter_pod_affinity.terms import (
     PlacedTerm,
@@ -26,46 +26,77 @@ if TYPE_CHECKING:
 
     from schedlab.apimachinery.selectors import Selector
     from schedlab.client.listers import Lister
-    from schedlab.scheduler.framework.node_table import LabelColumn, NodeTable
+    from schedlab.scheduler.framework.domains import DomainSums
+    from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
 
-
-@dataclass(frozen=True, slots=True)
-class DomainWeights:
-    """What nodes are worth by the value of a label: weights: int64[V + 1], the last for nodes without it."""
-
-    label: LabelColumn
-    weights: NDArray[np.int64]
-
-
-@dataclass(slots=True)
-class ScoreState:
-    """What pre_score leaves for score: domains by topology key; none when no term met a pod in a domain."""
-
-    domains: dict[str, DomainWeights] = field(default_factory=dict)
-
-    def add(self, part: Contribution) -> None:
-        """Add the weight for each pod to the domain it is in."""
-        if not part.counts.any():
-            return
-        found = self.domains.get(part.label.key)
-        if found is None:
-            found = DomainWeights(part.label, np.zeros(len(part.label.values) + 1, np.int64))
-            self.domains[part.label.key] = found
-        found.weights[:] += part.weight * part.counts
+#: So many weights are kept.
+_KNOWN_MAX: Final = 16
 
 
 class Contribution(NamedTuple):
-    """What one term adds: its weight for each pod in a domain; `selector` says which pods.
-
-    counts: int64[V + 1] pods by value of the label, the last number is that of nodes without it: 0.
-    """
+    """What one term adds: its weight for each pod in a domain; `selector` says which pods."""
 
     whose: str
     selector: Selector
-    label: LabelColumn
-    counts: NDArray[np.int64]
+    sums: DomainSums
     weight: int
+
+
+class DomainWeights:
+    """What nodes are worth by the value of a label: weights: int64[V + 1], the last for nodes without it.
+
+    It is what parts, pods by domain and what each of them counts, add up to.
+    """
+
+    def __init__(self, parts: Sequence[tuple[DomainSums, int]]) -> None:
+        self.label = parts[0][0].label
+        self._parts = tuple(parts)
+        self._seen = [0] * len(parts)
+        self._add_up()
+
+    def refresh(self) -> None:
+        """Bring the weights of the domains whose pods have changed up to date."""
+        stale: dict[int, None] = {}
+        for place, (sums, _) in enumerate(self._parts):
+            changed = sums.changes.since(self._seen[place])
+            if changed is None:
+                self._add_up()
+                return
+            stale |= dict.fromkeys(changed)
+            self._seen[place] = sums.changes.count
+        for value in stale:
+            self.weights[value] = sum(weight * int(sums.counts[value]) for sums, weight in self._parts)
+
+    def _add_up(self) -> None:
+        self.weights = np.zeros(len(self.label.values) + 1, np.int64)
+        for place, (sums, weight) in enumerate(self._parts):
+            self.weights += weight * sums.counts
+            self._seen[place] = sums.changes.count
+
+
+class KnownWeights:
+    """The weights of domains that were asked for lately, by what they are made of."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[tuple[DomainSums, int], ...], DomainWeights] = OrderedDict()
+
+    def of(self, parts: Sequence[tuple[DomainSums, int]]) -> DomainWeights:
+        """Return the weights that the parts, at least one, add up to; to be read within this cycle only."""
+        key = tuple(parts)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = DomainWeights(key)
+            if len(self._known) > _KNOWN_MAX:
+                self._known.popitem(last=False)
+        else:
+            self._known.move_to_end(key)
+            found.refresh()
+        return found
+
+
+#: What pre_score leaves for score: weights by topology key; none when no term met a pod in a domain.
+ScoreState: TypeAlias = dict[str, DomainWeights]
 
 
 def contributions(
@@ -75,36 +106,36 @@ def contributions(
     index = PodIndex.of(table)
     for own_terms, sign in ((pod.preferred_affinity_terms, 1), (pod.preferred_anti_affinity_terms, -1)):
         for term in look_up(own_terms, namespaces):
-            label = table.label(term.topology_key)
-            counts = sums_by_value(label, index.per_node(PodQuery((term.pods,))))
-            yield Contribution("the pod", term.pods.selector, label, counts, sign * term.weight)
+            sums = index.per_domain(PodQuery((term.pods,)), term.topology_key)
+            yield Contribution("the pod", term.pods.selector, sums, sign * term.weight)
     terms = TermIndex.of(table)
     labels = namespace_labels(pod.namespace, namespaces)
     for placed in terms.matching(TermKind.REQUIRED, pod, labels) if hard_affinity_weight > 0 else ():
-        yield _of_placed(table, terms, placed, hard_affinity_weight)
+        yield _of_placed(terms, placed, hard_affinity_weight)
     for kind, sign in ((TermKind.PREFERRED, 1), (TermKind.PREFERRED_ANTI, -1)):
         for placed in terms.matching(kind, pod, labels):
-            yield _of_placed(table, terms, placed, sign * placed.term.weight)
+            yield _of_placed(terms, placed, sign * placed.term.weight)
 
 
-def _of_placed(table: NodeTable, terms: TermIndex, placed: PlacedTerm, weight: int) -> Contribution:
-    label = table.label(placed.term.topology_key)
-    counts = sums_by_value(label, terms.per_node(placed))
-    return Contribution(f"pods with {placed.kind.value}", placed.term.selector, label, counts, weight)
+def _of_placed(terms: TermIndex, placed: PlacedTerm, weight: int) -> Contribution:
+    return Contribution(f"pods with {placed.kind.value}", placed.term.selector, terms.per_domain(placed), weight)
 
 
-def make_state(table: NodeTable, pod: PodInfo, namespaces: Lister, hard_affinity_weight: int) -> ScoreState:
+def make_state(
+    table: NodeTable, pod: PodInfo, namespaces: Lister, hard_affinity_weight: int, known: KnownWeights
+) -> ScoreState:
     """Add up what all terms contribute."""
-    state = ScoreState()
+    parts: dict[str, list[tuple[DomainSums, int]]] = {}
     for each in contributions(table, pod, namespaces, hard_affinity_weight):
-        state.add(each)
-    return state
+        if each.sums.positive:
+            parts.setdefault(each.sums.label.key, []).append((each.sums, each.weight))
+    return {key: known.of(some) for key, some in parts.items()}
 
 
 def score_node(state: ScoreState, info: NodeInfo) -> int:
     """Return the sum of the weights of the node's domains."""
     score = 0
-    for key, domains in state.domains.items():
+    for key, domains in state.items():
         value = info.node.metadata.labels.get(key)
         if value is not None:
             score += int(domains.weights[domains.label.values.find(value)])
@@ -114,7 +145,7 @@ def score_node(state: ScoreState, info: NodeInfo) -> int:
 def score_rows(state: ScoreState, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return `score_node` of rows: int64[F]."""
     scores = np.zeros(len(rows), np.int64)
-    for domains in state.domains.values():
+    for domains in state.values():
         scores += domains.weights[domains.label.ids[rows]]
     return scores
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from schedlab.scheduler.framework.node_table import take_rows
+from schedlab.scheduler.framework.domains import DomainSums, NodeCounts
 from schedlab.scheduler.framework.pod_facts import KnownTerm, TermKind
 from schedlab.scheduler.framework.pod_index import (
     LabelBuckets,
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from schedlab.scheduler.framework.past_pods import PastGroups
     from schedlab.scheduler.framework.types import AffinityTerm, NodeInfo, PodInfo
 
-#: How many terms keep their numbers as arrays; the one that was not asked for the longest makes room.
-ARRAYS_MAX: Final = 1024
+#: How many terms keep their numbers by node; the one that was not asked for the longest makes room.
+COUNTS_MAX: Final = 1024
 
 _KEY: Final = "affinity-terms"
 
@@ -58,13 +58,13 @@ class PlacedTerm:
 class TermIndex(PodGroups[KnownTerm]):
     """The terms of all pods on nodes; a Column of the node table."""
 
-    def __init__(self, table: NodeTable, arrays_max: int = ARRAYS_MAX) -> None:
+    def __init__(self, table: NodeTable, counts_max: int = COUNTS_MAX) -> None:
         super().__init__(table)
-        self._arrays_max = arrays_max
+        self._counts_max = counts_max
         self._terms: dict[KnownTerm, PlacedTerm] = {}
         self._by_kind: dict[TermKind, LabelBuckets[PlacedTerm]] = {kind: LabelBuckets() for kind in TermKind}
         # In order of use, the one to go next first.
-        self._arrays: dict[PlacedTerm, NDArray[np.int32]] = {}
+        self._counts: dict[PlacedTerm, NodeCounts] = {}
 
     @classmethod
     def of(cls, table: NodeTable) -> TermIndex:
@@ -86,24 +86,32 @@ class TermIndex(PodGroups[KnownTerm]):
 
     def per_node(self, placed: PlacedTerm) -> NDArray[np.int32]:
         """Return how often each node has the term, int32[N]; to be read within this cycle only."""
-        array = self._arrays.pop(placed, None)
-        if array is None:
-            array = np.zeros(len(self._table), np.int32)
+        return self._counts_of(placed).per_node
+
+    def per_domain(self, placed: PlacedTerm) -> DomainSums:
+        """Return how often each domain of the term's topology key has it; to be read within this cycle only."""
+        return self._counts_of(placed).by_domain(self._table.label(placed.term.topology_key))
+
+    def _counts_of(self, placed: PlacedTerm) -> NodeCounts:
+        counts = self._counts.pop(placed, None)
+        if counts is None:
+            per_node = np.zeros(len(self._table), np.int32)
             for name, number in placed.nodes.items():
-                array[self._table.row_of[name]] = number
-            if len(self._arrays) >= self._arrays_max:
-                del self._arrays[next(iter(self._arrays))]
-        self._arrays[placed] = array
-        return array
+                per_node[self._table.row_of[name]] = number
+            counts = NodeCounts(per_node)
+            if len(self._counts) >= self._counts_max:
+                del self._counts[next(iter(self._counts))]
+        self._counts[placed] = counts
+        return counts
 
     def copy(self, table: NodeTable) -> TermIndex:
         """See Column."""
-        other = TermIndex(table, self._arrays_max)
+        other = TermIndex(table, self._counts_max)
         other._on_node = self._nodes_copy()
         for known, placed in self._terms.items():
             other._add_term(known).nodes = dict(placed.nodes)
-        for placed, array in self._arrays.items():
-            other._arrays[other._terms[placed.known]] = array.copy()
+        for placed, counts in self._counts.items():
+            other._counts[other._terms[placed.known]] = counts.copy()
         return other
 
     def _add_term(self, known: KnownTerm) -> PlacedTerm:
@@ -119,17 +127,17 @@ class TermIndex(PodGroups[KnownTerm]):
         if placed is None:
             placed = self._add_term(group)
         change_count(placed.nodes, node_name, step)
-        array = self._arrays.get(placed)
-        if array is not None and row is not None:
-            array[row] += step
+        counts = self._counts.get(placed)
+        if counts is not None and row is not None:
+            counts.change(row, step)
         if not placed.nodes:
             del self._terms[group]
             self._by_kind[placed.kind].remove(placed.term.selector, placed)
-            self._arrays.pop(placed, None)
+            self._counts.pop(placed, None)
 
     def _reorder_arrays(self, old_rows: NDArray[np.int64]) -> None:
-        for placed, array in self._arrays.items():
-            self._arrays[placed] = cast("NDArray[np.int32]", take_rows(array, old_rows, 0))
+        for counts in self._counts.values():
+            counts.reorder(old_rows)
 
 
 class PastTermIndex(TermIndex):
@@ -139,7 +147,6 @@ class PastTermIndex(TermIndex):
         super().__init__(table)
         self._past, self._totals = past, past.totals()
         self._found: dict[tuple[TermKind, PodInfo], list[PlacedTerm]] = {}
-        self._per_node: dict[PlacedTerm, NDArray[np.int32]] = {}
 
     def fill(self, infos: Sequence[NodeInfo]) -> None:
         """See Column."""
@@ -163,12 +170,12 @@ class PastTermIndex(TermIndex):
             for known, number in self._past.known()
             if known.kind is kind and self._totals[number] and known.term.matches(pod, namespace_labels)
         }
-        self._per_node |= zip(numbers, self._past.per_node_each(tuple(numbers.values())), strict=True)
+        per_node = self._past.per_node_each(tuple(numbers.values()))
+        self._counts |= zip(numbers, map(NodeCounts, per_node), strict=True)
         return list(numbers)
 
-    def per_node(self, placed: PlacedTerm) -> NDArray[np.int32]:
-        """See TermIndex."""
-        return self._per_node[placed]
+    def _counts_of(self, placed: PlacedTerm) -> NodeCounts:
+        return self._counts[placed]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from schedlab.api.rules.node_affinity import RequiredNodeAffinity, required_node_affinity
+from schedlab.scheduler.framework.domains import sums_by_value
 from schedlab.scheduler.framework.node_masks import affinity_mask, untolerated_mask
-from schedlab.scheduler.framework.pod_index import PodIndex, PodQuery, PodTerm, sums_by_value
+from schedlab.scheduler.framework.pod_index import PodIndex, PodQuery, PodTerm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

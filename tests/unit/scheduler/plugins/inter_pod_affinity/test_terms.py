@@ -44,7 +44,7 @@ def test_nothing_is_left_of_terms_that_are_gone() -> None:
     cluster.cache.remove_pod(make_pod("e", node="n1"))
 
     assert numbers(index, "web") == []
-    assert (index._terms, index._arrays) == ({}, {})
+    assert (index._terms, index._counts) == ({}, {})
 
 
 def test_rows_move_with_their_nodes() -> None:
@@ -80,11 +80,11 @@ def test_arrays_are_bounded(order: tuple[str, ...]) -> None:
     """The numbers that were not asked for the longest are dropped and right again when they are asked for."""
     pods = [make_pod(f"e-{app}", node="n1", affinity=away_from(app)) for app in ("web", "db")]
     cluster = LittleCluster([make_node("n1")], pods)
-    index = cluster.table.column("small", lambda: TermIndex(cluster.table, arrays_max=1))
+    index = cluster.table.column("small", lambda: TermIndex(cluster.table, counts_max=1))
     for app in order:
         cluster.place(make_pod(f"more-{app}-{len(list(cluster.cache.pods()))}", node="n1", affinity=away_from(app)))
         numbers(index, app)
 
-    assert len(index._arrays) == 1
+    assert len(index._counts) == 1
     assert numbers(index, order[0]) == [[3]]
     assert numbers(index, order[1]) == [[2]]
