@@ -420,6 +420,22 @@ class RowLocalPlugin(Plugin, Protocol):
         """
 
 
+class TellingPlugin(Plugin, Protocol):
+    """A filter with an array form whose verdicts are kept for the next pods that are made alike.
+
+    Other than those of a row-local one they may depend on all of the cluster, because it tells when they change.
+    """
+
+    def changed_verdicts(
+        self, state: CycleState, pod: PodInfo, table: NodeTable, since: object | None
+    ) -> tuple[object, Sequence[int] | None]:
+        """Return a mark of now, and rows that have all whose verdict differs from that at the mark `since`.
+
+        It is asked after pre_filter, for pods with the same facts. None stands for all rows; there is no mark the first
+        time.
+        """
+
+
 class PodLocalPlugin(Plugin, Protocol):
     """A plugin whose pre_filter and pre_score are asked once for pods that are made alike."""
 

@@ -3,8 +3,9 @@
 A plugin takes part with a method `is_row_local(pod)`: its verdicts and raw scores for that pod depend on nothing but the
 pod's facts (framework.pod_facts) and what the table has in the node's row. They are kept per row with the generation of
 the row. Pods that were made alike share their facts, so after a placement only the rows that changed are asked about.
-Everything else goes its usual way: plugins that are not row-local are asked every time, scores are normalised over the
-feasible nodes of the cycle. Decisions and records are the same with it and without.
+A filter with a method `changed_verdicts` takes part as well: it tells which of its verdicts have changed.
+Everything else goes its usual way: other plugins are asked every time, scores are normalised over the feasible nodes of
+the cycle. Decisions and records are the same with it and without.
 
 Differs: upstream's batching (`batch`) takes over the order of nodes from one cycle to the next where that is sure to be
 right; here every cycle decides by itself.
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
+from schedlab.scheduler.framework.record import PASSED
 from schedlab.scheduler.framework.rows import columns
 from schedlab.scheduler.framework.status import REASONS, Code, NodeStatuses, Status
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
@@ -45,6 +47,8 @@ _AMOUNTS_MAX: Final = 4096
 _REJECTIONS: Final = (Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
 
 
+#: Some plugins, each with its place among all of a point.
+_Places: TypeAlias = tuple[tuple[int, Any], ...]
 #: Plugins of a point that do not skip, with their names and, where they score, their weights.
 Active: TypeAlias = tuple[tuple[Any, ...], tuple[str, ...], tuple[int, ...]]
 
@@ -64,16 +68,21 @@ class _UnusualAnswerError(Exception):
 class Evaluation:
     """What row-local plugins say of N nodes, for pods with the same facts.
 
-    code: uint8[P, N], reason: int32[P, N] of P filters, rejected: bool[N] whether any of them objects; raw: int64[S, N]
-    of S scores; generation of each row when that was: filtered, scored: int64[N].
+    code: uint8[P, N], reason: int32[P, N] of P filters, rejected: bool[N] whether any of them objects, first_plugin:
+    int8[N] the place of the first one that does, or PASSED, with its first_code: uint8[N] and first_reason: int32[N];
+    raw: int64[S, N] of S scores; generation of each row when that was: filtered, scored: int64[N].
     """
 
     def __init__(self, filters: Sequence[Any], table: NodeTable) -> None:
         size = len(table)
         self._filters = tuple(filters)
-        #: Filters that must be asked again when only the pods of a node changed.
-        self._pod_filters = _of_pods(self._filters, "looks_at")
-        self._all_filters = tuple(enumerate(self._filters))
+        #: Filters that tell what has changed, and what each of them has told before.
+        self._tellers = tuple(each for each in enumerate(self._filters) if _tells(each[1]))
+        self._marks: dict[int, object] = {}
+        self._told_of: CycleState | None = None
+        #: The others, and of these the ones that must be asked again when only the pods of a node changed.
+        self._all_filters = tuple(each for each in enumerate(self._filters) if not _tells(each[1]))
+        self._pod_filters = _of_pods(self._all_filters, "looks_at")
         #: Amounts of nodes that those filters have found nothing wrong with; None when other things count, too.
         self._fitting: dict[Hashable, None] | None = {} if _are_of_amounts(self._pod_filters) else None
         #: Place of each plugin that takes part, by name.
@@ -82,6 +91,9 @@ class Evaluation:
         self.code = np.zeros((len(self._filters), size), np.uint8)
         self.reason = np.zeros((len(self._filters), size), np.int32)
         self.rejected = np.zeros(size, np.bool_)
+        self.first_plugin = np.full(size, PASSED, np.int8)
+        self.first_code = np.zeros(size, np.uint8)
+        self.first_reason = np.zeros(size, np.int32)
         self._filtered = np.full(size, -1, np.int64)
         self._scored = np.full(size, -1, np.int64)
         #: The table's clock when all rows were filtered, and when all rows that nobody objects to were scored. From then
@@ -89,7 +101,7 @@ class Evaluation:
         self._filtered_at: int | None = None
         self._scored_at: int | None = None
         #: How many rows are rejected.
-        self._rejections = 0
+        self.rejections = 0
         self._every: tuple[NDArray[np.uint8], NDArray[np.int32]] | None = None
         self.scores: KeptScores | None = None
         #: Which plugins ran for the pod before: mostly they do for the next one.
@@ -103,15 +115,32 @@ class Evaluation:
 
     def refresh_filters(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice) -> bool:
         """Bring the verdicts on a slice of rows up to date; False when a plugin does not answer as it should."""
-        if self._filtered_at == table.clock:
+        if self._filtered_at == table.clock and (self._told_of is state or not self._tellers):
             return True
         try:
             if self._filtered_at is None or not self._filter_changed(state, pod, table):
                 self._filter_stale(state, pod, table, rows)
+            if self._told_of is not state:
+                self._filter_told(state, pod, table)
         except Exception:  # noqa: BLE001 - a plugin may raise anything; asked in the usual way it fails its pod
             self.is_broken = True
             return False
         return True
+
+    def is_whole(self, table: NodeTable) -> bool:
+        """Whether the verdicts on all rows are known to be up to date, once some have been refreshed."""
+        return self._filtered_at == table.clock
+
+    def _filter_told(self, state: CycleState, pod: PodInfo, table: NodeTable) -> None:
+        """Bring the verdicts of plugins up to date that tell which of them have changed."""
+        for place, plugin in self._tellers:
+            self._marks[place], rows = plugin.changed_verdicts(state, pod, table, self._marks.get(place))
+            if rows is None or len(rows) > _FEW_ROWS:
+                self._filter_slice(state, pod, table, slice(0, len(table)), ((place, plugin),))
+            else:
+                for row in dict.fromkeys(rows):
+                    self._note_row(row, ((place, plugin),), (plugin.filter(state, pod, table.infos[row]),))
+        self._told_of = state
 
     def _filter_changed(self, state: CycleState, pod: PodInfo, table: NodeTable) -> bool:
         """Bring all verdicts up to date by what the table says has changed; False when that is too much."""
@@ -133,14 +162,14 @@ class Evaluation:
             for row in (stale + rows.start).tolist():
                 self._filter_row(state, pod, table, row)
         elif len(stale):
-            self._filter_slice(state, pod, table, rows)
+            self._filter_slice(state, pod, table, rows, self._all_filters)
         self._filtered[rows] = current
         if len(current) == len(self._filtered):
             self._filtered_at = table.clock
 
     def rejects_any(self, rows: slice) -> bool:
         """Whether any filter objects to any of a slice of rows."""
-        return self._rejections > 0 and bool(self.rejected[rows].any())
+        return self.rejections > 0 and bool(self.rejected[rows].any())
 
     def _filter_row(self, state: CycleState, pod: PodInfo, table: NodeTable, row: int) -> None:
         info, was_rejected = table.infos[row], bool(self.rejected[row])
@@ -157,7 +186,7 @@ class Evaluation:
             return
         self._note_row(row, asked, said)
 
-    def _note_row(self, row: int, asked: Sequence[tuple[int, Any]], said: Sequence[Status | None]) -> None:
+    def _note_row(self, row: int, asked: _Places, said: Sequence[Status | None]) -> None:
         code, reason, was_rejected = self.code, self.reason, bool(self.rejected[row])
         for (place, plugin), status in zip(asked, said, strict=True):
             if status is None:
@@ -169,19 +198,35 @@ class Evaluation:
             if (code[place, row], reason[place, row]) != found:
                 code[place, row], reason[place, row] = found
                 self._every = None
-        self.rejected[row] = is_rejected = bool(code[:, row].any())
-        self._rejections += is_rejected - was_rejected
+        first = next((place for place, each in enumerate(code[:, row].tolist()) if each), PASSED)
+        self.first_plugin[row] = first
+        self.first_code[row], self.first_reason[row] = (
+            (0, 0) if first == PASSED else (code[first, row], reason[first, row])
+        )
+        self.rejected[row] = first != PASSED
+        self.rejections += (first != PASSED) - was_rejected
 
-    def _filter_slice(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice) -> None:
-        for place, plugin in enumerate(self._filters):
+    def _filter_slice(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice, asked: _Places) -> None:
+        for place, plugin in asked:
             found: NodeStatuses = plugin.filter_nodes(state, pod, table, rows)
             if found.code.any() and not np.isin(found.code, (0, *_REJECTIONS)).all():
                 raise _UnusualAnswerError(plugin.name)
             self.code[place, rows] = found.code
             self.reason[place, rows] = found.reason
         self.rejected[rows] = self.code[:, rows].any(axis=0)
-        self._rejections = int(np.count_nonzero(self.rejected))
+        self.rejections = int(np.count_nonzero(self.rejected))
+        self._find_first(rows)
         self._every = None
+
+    def _find_first(self, rows: slice) -> None:
+        plugin, code, reason = self.first_plugin[rows], self.first_code[rows], self.first_reason[rows]
+        plugin[:], code[:], reason[:] = PASSED, 0, 0
+        for place in reversed(range(len(self._filters))):
+            objects = self.code[place, rows] != 0
+            if objects.any():
+                np.copyto(plugin, place, where=objects)
+                np.copyto(code, self.code[place, rows], where=objects)
+                np.copyto(reason, self.reason[place, rows], where=objects)
 
     def verdicts(self, place: int, rows: slice) -> NodeStatuses:
         """Return what one filter says of a slice of rows; not to be changed."""
@@ -190,7 +235,7 @@ class Evaluation:
     def every_verdict(self) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
         """Return what every filter says of every row, for keeping; the same arrays until any of it changes."""
         if self._every is None:
-            if self._rejections:
+            if self.rejections:
                 self._every = self.code.copy(), self.reason.copy()
             else:
                 shape = self.code.shape
@@ -291,7 +336,7 @@ class KeptScores:
         #: Whether final and total hold for every row that is up to date.
         self.is_even = self._known
         self._all_scores = tuple(enumerate(self.plugins))
-        self._pod_scores = _of_pods(self.plugins, "score_looks_at")
+        self._pod_scores = _of_pods(self._all_scores, "score_looks_at")
         #: What those plugins said of nodes by their amounts; None when other things count, or scores are normalised.
         self._by_amounts: dict[Hashable, tuple[int, ...]] | None = (
             {}
@@ -411,18 +456,20 @@ class EqualPods:
             if len(self._seen) > _SEEN_MAX:
                 self._seen.popitem(last=False)
             return None
-        local = [each for each in filters() if _is_local(each, pod, "filter_nodes")]
+        local = [each for each in filters() if _tells(each) or _is_local(each, pod, "filter_nodes")]
         made = self._kept[facts] = Evaluation(local, self._table)
         if len(self._kept) > _KEPT_MAX:
             self._kept.popitem(last=False)
         return made
 
 
-def _of_pods(plugins: Sequence[Any], attribute: str) -> tuple[tuple[int, Any], ...]:
-    """Return, with their places, the plugins whose answers depend on the pods of a node."""
-    return tuple(
-        (place, plugin) for place, plugin in enumerate(plugins) if getattr(plugin, attribute, "pods") != "node"
-    )
+def _of_pods(plugins: _Places, attribute: str) -> _Places:
+    """Return the plugins whose answers depend on the pods of a node."""
+    return tuple(each for each in plugins if getattr(each[1], attribute, "pods") != "node")
+
+
+def _tells(plugin: Any) -> bool:
+    return hasattr(plugin, "changed_verdicts") and hasattr(plugin, "filter_nodes")
 
 
 def _are_of_amounts(plugins: Sequence[tuple[int, Any]]) -> bool:

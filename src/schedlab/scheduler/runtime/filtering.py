@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from schedlab.scheduler.framework.record import PASSED
-from schedlab.scheduler.framework.rows import ring
+from schedlab.scheduler.framework.rows import columns, ring
 from schedlab.scheduler.framework.status import REASONS, Code, NodeStatuses, Status
 from schedlab.scheduler.runtime.equal_pods import KnownActive
 from schedlab.scheduler.runtime.errors import as_status, checked, failure_of, wrapped
@@ -199,6 +199,8 @@ class FilterRun:
         if beside and self._all_pass(start, size, total):
             feasible = ring(start, min(wanted, size), total)
             return self._told(Search(ring(start, size, total), _all_passed(size), feasible, is_clean=True))
+        if not nominated and self._knows_all():
+            return self._told(self._search_known(wanted, start % total))
 
         def evaluate(position: int, size: int) -> tuple[NDArray[np.int64], Verdicts]:
             first = (start + position) % total
@@ -236,6 +238,28 @@ class FilterRun:
                 return False
         self._all_said_yes = True
         return True
+
+    def _knows_all(self) -> bool:
+        """Whether the verdicts of all filters on all nodes are known."""
+        kept, table = self._kept, self._table
+        if kept is None or not len(table) or self.names != kept.filter_names or self._tap is not None:
+            return False
+        return kept.refresh_filters(self._state, self._pod, table, slice(0, 0)) and kept.is_whole(table)
+
+    def _search_known(self, wanted: int, start: int) -> Search:
+        """Visit all rows as `search` does; what is known tells where it ends."""
+        kept, total = self._kept, len(self._table)
+        assert kept is not None, "nothing is known"
+        # Among so many nodes there are more than the wanted ones that fit, if there are as many at all.
+        size = min(total, wanted + 1 + kept.rejections)
+        fits = np.flatnonzero(~columns(kept.rejected, ring(start, size, total), total))
+        rows = ring(start, int(fits[wanted]) + 1 if len(fits) > wanted else size, total)
+        verdicts = Verdicts(
+            columns(kept.first_plugin, rows, total),
+            columns(kept.first_code, rows, total),
+            columns(kept.first_reason, rows, total),
+        )
+        return Search(rows, verdicts, rows[fits[:wanted]])
 
     def search_rows(self, rows: NDArray[np.int64], wanted: int, start: int) -> Search:
         """Visit only `rows`, in their order, beginning at `start` modulo their number."""

@@ -5,8 +5,9 @@ Mirrors: pkg/scheduler/framework/plugins/interpodaffinity/filtering.go (v1.36).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -72,16 +73,18 @@ class DomainCounts:
         """Whether there is no number but 0."""
         return not self._positive
 
-    def count(self, key: str, sums: DomainSums) -> None:
-        """Add the numbers of the domains of a key."""
-        known = self._by_key.get(key)
-        if known is None:
-            self._by_key[key] = sums.counts
-            self._positive += sums.positive
-        else:
-            self._by_key[key] = both = known + sums.counts
-            self._own[key] = None
-            self._positive += int(np.count_nonzero(both)) - int(np.count_nonzero(known))
+    def count(self, all_sums: Iterable[DomainSums]) -> None:
+        """Add the numbers of the domains of some keys; the sums of a key that comes once are used as they are."""
+        for sums in all_sums:
+            key = sums.label.key
+            known = self._by_key.get(key)
+            if known is None:
+                self._by_key[key] = sums.counts
+                self._positive += sums.positive
+            else:
+                self._by_key[key] = both = known + sums.counts
+                self._own[key] = None
+                self._positive += int(np.count_nonzero(both)) - int(np.count_nonzero(known))
 
     def change(self, node: Node, key: str, step: int) -> None:
         """Add to the domain of one node, if it is in one."""
@@ -119,7 +122,7 @@ class FilterState:
     """What pre_filter leaves for filter, and what dry runs change in copies.
 
     existing_anti: pods on nodes whose anti-affinity speaks of the pod. affinity: pods that all affinity terms of the
-    pod speak of. anti: pods that an anti-affinity term of the pod speaks of.
+    pod speak of. anti: pods that an anti-affinity term of the pod speaks of. All of them are made of `sums`.
     """
 
     pod: PodInfo
@@ -129,6 +132,7 @@ class FilterState:
     existing_anti: DomainCounts
     affinity: DomainCounts
     anti: DomainCounts
+    sums: tuple[DomainSums, ...] = ()
 
     def copy(self) -> FilterState:
         """Return an independent copy for a dry run."""
@@ -161,15 +165,39 @@ def make_state(table: NodeTable, pod: PodInfo, namespaces: Lister) -> FilterStat
         DomainCounts(table),
     )
     terms = TermIndex.of(table)
-    for placed in terms.matching(TermKind.REQUIRED_ANTI, pod, state.namespace_labels):
-        state.existing_anti.count(placed.term.topology_key, terms.per_domain(placed))
-    if state.affinity_terms:
-        query = PodQuery(tuple(term.pods for term in state.affinity_terms))
-        for term in state.affinity_terms:
-            state.affinity.count(term.topology_key, index.per_domain(query, term.topology_key))
-    for term in state.anti_terms:
-        state.anti.count(term.topology_key, index.per_domain(PodQuery((term.pods,)), term.topology_key))
+    matching = terms.matching(TermKind.REQUIRED_ANTI, pod, state.namespace_labels)
+    existing_anti = [terms.per_domain(placed) for placed in matching]
+    query = PodQuery(tuple(term.pods for term in state.affinity_terms))
+    affinity = [index.per_domain(query, term.topology_key) for term in state.affinity_terms]
+    anti = [index.per_domain(PodQuery((term.pods,)), term.topology_key) for term in state.anti_terms]
+    state.existing_anti.count(existing_anti)
+    state.affinity.count(affinity)
+    state.anti.count(anti)
+    state.sums = (*existing_anti, *affinity, *anti)
     return state
+
+
+class Mark(NamedTuple):
+    """What verdicts followed from: sums as they were after so many flips, and whether the pod could be the first."""
+
+    sums: tuple[DomainSums, ...]
+    flips: tuple[int, ...]
+    is_first_of_series: bool
+
+
+def changed_rows(state: FilterState, since: Mark | None) -> tuple[Mark, Sequence[int] | None]:
+    """Return a mark of now, and the rows whose verdicts have changed since another one; None when any may have."""
+    now = Mark(state.sums, tuple(sums.flips.count for sums in state.sums), state.is_first_of_series)
+    if since is None or since.sums != now.sums or since.is_first_of_series != now.is_first_of_series:
+        return now, None
+    rows: list[int] = []
+    for sums, seen in zip(state.sums, since.flips, strict=True):
+        flipped = sums.flips.since(seen)
+        if flipped is None:
+            return now, None
+        for value in dict.fromkeys(flipped):
+            rows += np.flatnonzero(sums.label.ids == value).tolist()
+    return now, rows
 
 
 def update_with_pod(state: FilterState, changed: PodInfo, node: Node, step: int) -> None:

@@ -162,6 +162,15 @@ class InterPodAffinity:
             return NodeStatuses.of([_NO_FILTER_STATE] * size)
         return filtering.filter_rows(own, table, rows, size)
 
+    def changed_verdicts(
+        self, state: CycleState, pod: PodInfo, table: NodeTable, since: object | None
+    ) -> tuple[object, Sequence[int] | None]:
+        """See filtering.changed_rows."""
+        own: filtering.FilterState | None = state.find(_FILTER_STATE)
+        if own is None or not isinstance(since, filtering.Mark | None):
+            return None, None
+        return filtering.changed_rows(own, since)
+
     # --- Score ---
 
     def pre_score(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]) -> Status | None:
