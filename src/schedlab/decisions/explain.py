@@ -208,10 +208,12 @@ def _outcome(record: FilterRecord, failed: int, code: int, reason: int) -> dict[
 
 def _full_verdicts(record: FilterRecord | None) -> list[dict[str, str]]:
     """Return by row what every plugin says of it; nodes of one opinion share it."""
-    if record is None or record.full_code is None or record.full_reason is None:
+    every = None if record is None else record.every_verdict()
+    if record is None or every is None:
         return []
+    code, reason = every
     # A plugin that is content gives no reason.
-    opinions = (record.full_reason * (record.full_code != 0)).T.tolist()
+    opinions = (reason * (code != 0)).T.tolist()
     known: dict[tuple[int, ...], dict[str, str]] = {}
     out = []
     for opinion in map(tuple, opinions):

@@ -44,14 +44,25 @@ _DECOMPRESSOR: Final = zstandard.ZstdDecompressor()
 _INTEGER_TYPES: Final = tuple(
     (name, int(np.iinfo(name).min), int(np.iinfo(name).max)) for name in ("|i1", "<i2", "<i4", "<i8")
 )
-_FILTER_ARRAYS: Final = ("visited", "failed_plugin", "code", "reason", "second_pass", "full_code", "full_reason")
+_FILTER_ARRAYS: Final = (
+    "visited",
+    "failed_plugin",
+    "code",
+    "reason",
+    "second_pass",
+    "full_code",
+    "full_reason",
+    "changed_rows",
+    "changed_code",
+    "changed_reason",
+)
 _SCORE_ARRAYS: Final = ("rows", "raw", "final", "total")
 #: What is not kept of scores with offsets.
 _FROM_RAW: Final = ("score.final", "score.total")
 _NODE_ARRAYS: Final = ("passed_filters", "feasible")
 #: Arrays of rows of the table: they may be ranges, and equal to each other.
 _ROWS: Final = frozenset(("filter.visited", "passed_filters", "feasible", "score.rows"))
-_REASONS: Final = ("filter.reason", "filter.full_reason")
+_REASONS: Final = ("filter.reason", "filter.full_reason", "filter.changed_reason")
 
 Array: TypeAlias = "NDArray[Any]"
 Arrays: TypeAlias = dict[str, Array]
@@ -422,6 +433,8 @@ def _restore_reasons(record: FilterRecord, texts: Mapping[int, tuple[str, ...]])
             record.reason = _rename(record.reason, renamed)
             if record.full_reason is not None:
                 record.full_reason = _rename(record.full_reason, renamed)
+            if record.changed_reason is not None:
+                record.changed_reason = _rename(record.changed_reason, renamed)
             return
 
 

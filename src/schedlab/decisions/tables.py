@@ -195,15 +195,16 @@ def filter_rows(sequence: int, story: PodStory, attempt: Attempt, node: str = ""
     key, names = _key(sequence, story, attempt), cycle.node_names
     columns_of = (record.visited, record.failed_plugin, record.code, record.reason)
     visited = {row: found for row, *found in zip(*(column.tolist() for column in columns_of), strict=True)}
-    for row in range(len(names)) if record.full_code is not None else visited:
+    every = record.every_verdict()
+    for row in range(len(names)) if every is not None else visited:
         if node not in ("", names[row]):
             continue
         failed, *found = visited.get(row, (PASSED, 0, 0))
         for index, plugin in enumerate(record.plugins):
             if index == failed:
                 code, reason = found
-            elif record.full_code is not None and record.full_reason is not None:
-                code, reason = int(record.full_code[index, row]), int(record.full_reason[index, row])
+            elif every is not None:
+                code, reason = int(every[0][index, row]), int(every[1][index, row])
             elif failed != PASSED and index > failed:
                 break
             else:

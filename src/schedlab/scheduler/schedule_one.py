@@ -515,7 +515,8 @@ class Attempt:
         else:
             record.feasible = recorded(_NOBODY if feasible is None else feasible, len(self.table))
         if self.scheduler.full and record.filter is not None and self._filters is not None:
-            record.filter.full_code, record.filter.full_reason = self._filters.every_verdict()
+            said, every = record.filter, self._filters.every_verdict()
+            said.full_code, said.full_reason, said.changed_rows, said.changed_code, said.changed_reason = every
 
     def _record_scores(
         self, rows: NDArray[np.int64], scores: Scores, total: NDArray[np.int64], *, complete: bool = True

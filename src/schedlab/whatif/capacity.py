@@ -266,9 +266,10 @@ def _kept_away(trial: Trial, waiting: Sequence[PodInfo]) -> tuple[dict[str, Any]
     found: dict[str, tuple[list[str], dict[int, None]]] = {}
     for pod in waiting[:_PODS_MAX]:
         record = trial.attempt(pod)
-        if record.filter is None or record.filter.full_code is None:
+        every = None if record.filter is None else record.filter.every_verdict()
+        if record.filter is None or every is None:
             continue
-        blocked = record.filter.full_code != 0
+        blocked = every[0] != 0
         for place, plugin in enumerate(record.filter.plugins):
             alone = blocked[place] & (blocked.sum(axis=0) == 1)
             if plugin == "NodeResourcesFit" or not alone.any():

@@ -86,13 +86,14 @@ def _turned_away(record: CycleRecord, node: str) -> tuple[How, str, str] | None:
         return "filter", "extender", f"turns it down: {status.message}"
     if record.feasible is not None and row in record.feasible.tolist():
         return None
-    if found is not None and found.full_code is not None and found.full_reason is not None:
+    every = None if found is None else found.every_verdict()
+    if found is not None and every is not None:
         for place, plugin in enumerate(found.plugins):
-            if found.full_code[place, row]:
+            if every[0][place, row]:
                 return (
                     "filter",
                     plugin,
-                    f"turns it down: {', '.join(REASONS.texts(int(found.full_reason[place, row])))}",
+                    f"turns it down: {', '.join(REASONS.texts(int(every[1][place, row])))}",
                 )
     if found is not None and 0 < found.nominated_first == len(found.visited):
         return "nominated", "", "is not tried: the pod is nominated to another node"

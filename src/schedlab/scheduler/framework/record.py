@@ -59,7 +59,8 @@ class FilterRecord:
     second_pass: bool[V]: the node passed with nominated pods counted in and failed without them (so that plugins after
     the failed one had passed already).
     full_code, full_reason: [P, N] verdicts of every plugin on every node of the table (row order, nominated pods left
-    out), only in full mode, else None.
+    out), only in full mode, else None. Attempts that follow each other share them: on changed_rows: int32[K] those in
+    changed_code, changed_reason: [P, K] count in their place. `every_verdict` puts the two together.
     """
 
     plugins: tuple[str, ...]
@@ -71,6 +72,21 @@ class FilterRecord:
     second_pass: NDArray[np.bool_] | None = None
     full_code: NDArray[np.uint8] | None = None
     full_reason: NDArray[np.int32] | None = None
+    changed_rows: NDArray[np.int32] | None = None
+    changed_code: NDArray[np.uint8] | None = None
+    changed_reason: NDArray[np.int32] | None = None
+
+    def every_verdict(self) -> tuple[NDArray[np.uint8], NDArray[np.int32]] | None:
+        """Return code: uint8[P, N] and reason: int32[P, N] of every plugin on every node, not to be changed; None when
+        not all were asked.
+        """
+        code, reason = self.full_code, self.full_reason
+        if code is None or reason is None:
+            return None
+        if self.changed_rows is not None and self.changed_code is not None and self.changed_reason is not None:
+            code, reason = code.copy(), reason.copy()
+            code[:, self.changed_rows], reason[:, self.changed_rows] = self.changed_code, self.changed_reason
+        return code, reason
 
 
 @dataclass(slots=True)

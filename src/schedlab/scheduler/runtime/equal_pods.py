@@ -44,6 +44,8 @@ _FEW_ROWS: Final = 6
 _FEW_TO_FINISH: Final = 64
 #: So many different amounts of nodes are remembered.
 _AMOUNTS_MAX: Final = 4096
+#: Up to so many rows with other verdicts are told beside all of them.
+_CHANGED_MAX: Final = 64
 _REJECTIONS: Final = (Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
 
 
@@ -59,6 +61,16 @@ class KnownActive(NamedTuple):
     of: Sequence[Any]
     skip: frozenset[str]
     active: Active
+
+
+class EveryVerdict(NamedTuple):
+    """What P filters say of N nodes: see framework.record.FilterRecord."""
+
+    full_code: NDArray[np.uint8]
+    full_reason: NDArray[np.int32]
+    changed_rows: NDArray[np.int32] | None = None
+    changed_code: NDArray[np.uint8] | None = None
+    changed_reason: NDArray[np.int32] | None = None
 
 
 class _UnusualAnswerError(Exception):
@@ -102,7 +114,10 @@ class Evaluation:
         self._scored_at: int | None = None
         #: How many rows are rejected.
         self.rejections = 0
-        self._every: tuple[NDArray[np.uint8], NDArray[np.int32]] | None = None
+        #: All verdicts as they were when they were last copied, and the rows with other ones by now.
+        self._every: EveryVerdict | None = None
+        self._changed: dict[int, None] = {}
+        self._changes: EveryVerdict | None = None
         self.scores: KeptScores | None = None
         #: Which plugins ran for the pod before: mostly they do for the next one.
         self.running: KnownActive | None = None
@@ -197,7 +212,7 @@ class Evaluation:
                 raise _UnusualAnswerError(plugin.name)
             if (code[place, row], reason[place, row]) != found:
                 code[place, row], reason[place, row] = found
-                self._every = None
+                self._changed[row], self._changes = None, None
         first = next((place for place, each in enumerate(code[:, row].tolist()) if each), PASSED)
         self.first_plugin[row] = first
         self.first_code[row], self.first_reason[row] = (
@@ -232,15 +247,22 @@ class Evaluation:
         """Return what one filter says of a slice of rows; not to be changed."""
         return NodeStatuses(self.code[place, rows], self.reason[place, rows])
 
-    def every_verdict(self) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    def every_verdict(self) -> EveryVerdict:
         """Return what every filter says of every row, for keeping; the same arrays until any of it changes."""
-        if self._every is None:
+        if self._every is None or len(self._changed) > _CHANGED_MAX:
             if self.rejections:
-                self._every = self.code.copy(), self.reason.copy()
+                self._every = EveryVerdict(self.code.copy(), self.reason.copy())
             else:
                 shape = self.code.shape
-                self._every = np.broadcast_to(np.uint8(0), shape), np.broadcast_to(np.int32(0), shape)
-        return self._every
+                self._every = EveryVerdict(np.broadcast_to(np.uint8(0), shape), np.broadcast_to(np.int32(0), shape))
+            self._changed.clear()
+            self._changes = self._every
+        if self._changes is None:
+            rows = np.array(list(self._changed), np.int32)
+            self._changes = self._every._replace(
+                changed_rows=rows, changed_code=self.code[:, rows], changed_reason=self.reason[:, rows]
+            )
+        return self._changes
 
     # --- Scores ---
 

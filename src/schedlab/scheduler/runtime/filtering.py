@@ -20,7 +20,7 @@ import numpy as np
 from schedlab.scheduler.framework.record import PASSED
 from schedlab.scheduler.framework.rows import columns, ring
 from schedlab.scheduler.framework.status import REASONS, Code, NodeStatuses, Status
-from schedlab.scheduler.runtime.equal_pods import KnownActive
+from schedlab.scheduler.runtime.equal_pods import EveryVerdict, KnownActive
 from schedlab.scheduler.runtime.errors import as_status, checked, failure_of, wrapped
 
 if TYPE_CHECKING:
@@ -378,15 +378,14 @@ class FilterRun:
                 verdicts.set(at, plugin, status)
         return verdicts
 
-    def every_verdict(self) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """Return what every filter says of every node: code: uint8[P, N], reason: int32[P, N]. Decides nothing."""
+    def every_verdict(self) -> EveryVerdict:
+        """Return what every filter says of every node. Decides nothing."""
         size = len(self._table)
         kept, whole = self._kept, slice(0, size)
         if kept is not None and not kept.refresh_filters(self._state, self._pod, self._table, whole):
             kept = None
         if kept is not None and self.names == kept.filter_names:
             return kept.every_verdict()
-        known = None if kept is None else kept.every_verdict()
         others: dict[int, Verdicts | NodeStatuses] = {}
         everything: FilterRun | None = None
         for index, name in enumerate(self.names):
@@ -396,16 +395,16 @@ class FilterRun:
                 everything = everything or self._for_dry_run()
                 others[index] = everything.only(self.plugins[index]).evaluate(whole)
         passed = self._all_said_yes or not any(each.code.any() for each in others.values())
-        if passed and known is not None and not any(known[0].strides):
-            return _all_pass((len(self.plugins), size))
+        if passed and kept is not None and not kept.rejections:
+            return EveryVerdict(*_all_pass((len(self.plugins), size)))
         codes, reasons = np.zeros((len(self.plugins), size), np.uint8), np.zeros((len(self.plugins), size), np.int32)
         for index, name in enumerate(self.names):
             if index in others:
                 codes[index], reasons[index] = others[index].code, others[index].reason
-            elif kept is not None and known is not None:
+            elif kept is not None:
                 place = kept.filter_places[name]
-                codes[index], reasons[index] = known[0][place], known[1][place]
-        return codes, reasons
+                codes[index], reasons[index] = kept.code[place], kept.reason[place]
+        return EveryVerdict(codes, reasons)
 
     def _for_dry_run(self) -> FilterRun:
         return FilterRun(self.plugins, self._add_pod, self._state.copy(), self._pod, self._table, self._nominator)

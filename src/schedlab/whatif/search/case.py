@@ -41,8 +41,9 @@ class Case:
         found = self.record.filter
         self.plugins: tuple[str, ...] = () if found is None else found.plugins
         self.blocked: NDArray[np.bool_] = np.zeros((0, 0), np.bool_)
-        if found is not None and found.full_code is not None:
-            self.blocked = found.full_code != 0
+        every = None if found is None else found.every_verdict()
+        if every is not None:
+            self.blocked = every[0] != 0
 
     @property
     def table(self) -> NodeTable:

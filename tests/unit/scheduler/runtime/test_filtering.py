@@ -246,10 +246,11 @@ class TestNominatedPods:
 def test_every_verdict_asks_every_filter_about_every_node() -> None:
     filters = run(nodes(3), rejecting("A", "n0", form="array"), rejecting("B", "n0", "n2"))
 
-    codes, reasons = filters.every_verdict()
+    every = filters.every_verdict()
 
-    assert codes.tolist() == [[2, 0, 0], [2, 0, 2]]
-    assert REASONS.texts(int(reasons[1, 2])) == ("B says no",)
+    assert every.full_code.tolist() == [[2, 0, 0], [2, 0, 2]]
+    assert REASONS.texts(int(every.full_reason[1, 2])) == ("B says no",)
+    assert every.changed_rows is None
 
 
 def test_tap_hears_of_scalar_calls() -> None:
