@@ -272,20 +272,19 @@ class Attempt:
         verdicts = search.verdicts
         if search.is_clean or len(search.feasible) == len(search.rows) or not verdicts.code.any():
             return
-        failed = verdicts.code != 0
+        failed = np.flatnonzero(verdicts.code)
         if search.error is not None:
-            failed[-1] = False
-        if not failed.any():
+            failed = failed[:-1]
+        if not len(failed):
             return
-        for index in np.unique(verdicts.plugin[failed]).tolist():
+        code, plugin = verdicts.code[failed], verdicts.plugin[failed]
+        for index in np.flatnonzero(np.bincount(plugin)).tolist():
             diagnosis.unschedulable_plugins[names[index]] = None
-        pending = failed & (verdicts.code == Code.PENDING)
-        for index in np.unique(verdicts.plugin[pending]).tolist():
+        pending = plugin[code == Code.PENDING]
+        for index in np.flatnonzero(np.bincount(pending)).tolist() if len(pending) else ():
             diagnosis.pending_plugins[names[index]] = None
         statuses = NodeToStatusMap(self.table) if single else diagnosis.nodes
-        statuses.set_searched(
-            search.rows[failed], verdicts.code[failed], verdicts.reason[failed], verdicts.plugin[failed], names
-        )
+        statuses.set_searched(search.rows[failed], code, verdicts.reason[failed], plugin, names)
         if single:
             for name, status in statuses.explicit().items():
                 diagnosis.nodes.set(name, status)

@@ -9,9 +9,9 @@ import numpy as np
 
 from schedlab.scheduler.framework.explanations import Fact, Formula
 from schedlab.scheduler.framework.pod_facts import TermKind
-from schedlab.scheduler.framework.pod_index import PodIndex, PodQuery
+from schedlab.scheduler.framework.pod_index import PodIndex
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
-from schedlab.scheduler.plugins.inter_pod_affinity.terms import TermIndex
+from schedlab.scheduler.plugins.inter_pod_affinity.terms import TermIndex, all_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,8 +39,7 @@ def _affinity(state: FilterState, table: NodeTable, term: IncomingTerm, node: No
     values: dict[str, Any] = {"kind": "affinity", "selector": selector, "topologyKey": key, "domain": value}
     if value is None:
         return Fact(f"wants to be near pods {selector}, but the node has no label {key}", values, fits=False)
-    query = PodQuery(tuple(each.pods for each in state.affinity_terms))
-    count = _count(table, key, value, PodIndex.of(table).per_node(query))
+    count = _count(table, key, value, PodIndex.of(table).per_node(all_of(state.affinity_terms)))
     values["count"] = count
     if state.is_first_of_series:
         text = f"wants to be near pods {selector}: there is none yet and the pod is one itself, so any {key} will do"
@@ -50,7 +49,7 @@ def _affinity(state: FilterState, table: NodeTable, term: IncomingTerm, node: No
 
 
 def _anti_affinity(table: NodeTable, term: IncomingTerm, node: NodeInfo) -> Fact:
-    per_node = PodIndex.of(table).per_node(PodQuery((term.pods,)))
+    per_node = PodIndex.of(table).per_node(term.query)
     selector = str(term.pods.selector)
     values = {"kind": "antiAffinity", "selector": selector}
     return _apart(

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from schedlab.scheduler.framework.pod_facts import TermKind
-from schedlab.scheduler.framework.pod_index import PodIndex, PodQuery
+from schedlab.scheduler.framework.pod_index import PodIndex
 from schedlab.scheduler.framework.status import NodeStatuses, Status, unresolvable, unschedulable
 from schedlab.scheduler.plugins.inter_pod_affinity.terms import (
     IncomingTerm,
     TermIndex,
-    look_up,
+    TermLookups,
+    all_of,
     namespace_labels,
 )
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from schedlab.api.views.core import Node
     from schedlab.client.listers import Lister
     from schedlab.scheduler.framework.domains import DomainSums
-    from schedlab.scheduler.framework.node_table import NodeTable
+    from schedlab.scheduler.framework.node_table import LabelColumn, NodeTable
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
 
 REASON_EXISTING_ANTI_AFFINITY: Final = "node(s) didn't satisfy existing pods anti-affinity rules"
@@ -152,14 +153,14 @@ class FilterState:
         return self.affinity.is_zero and _meets_all(self.affinity_terms, self.pod)
 
 
-def make_state(table: NodeTable, pod: PodInfo, namespaces: Lister) -> FilterState:
+def make_state(table: NodeTable, pod: PodInfo, namespaces: Lister, lookups: TermLookups) -> FilterState:
     """Count what the required terms speak of, in both directions."""
     index = PodIndex.of(table)
     state = FilterState(
         pod,
         namespace_labels(pod.namespace, namespaces),
-        look_up(pod.required_affinity_terms, namespaces),
-        look_up(pod.required_anti_affinity_terms, namespaces),
+        lookups.of(pod, TermKind.REQUIRED),
+        lookups.of(pod, TermKind.REQUIRED_ANTI),
         DomainCounts(table),
         DomainCounts(table),
         DomainCounts(table),
@@ -167,9 +168,9 @@ def make_state(table: NodeTable, pod: PodInfo, namespaces: Lister) -> FilterStat
     terms = TermIndex.of(table)
     matching = terms.matching(TermKind.REQUIRED_ANTI, pod, state.namespace_labels)
     existing_anti = [terms.per_domain(placed) for placed in matching]
-    query = PodQuery(tuple(term.pods for term in state.affinity_terms))
+    query = all_of(state.affinity_terms)
     affinity = [index.per_domain(query, term.topology_key) for term in state.affinity_terms]
-    anti = [index.per_domain(PodQuery((term.pods,)), term.topology_key) for term in state.anti_terms]
+    anti = [index.per_domain(term.query, term.topology_key) for term in state.anti_terms]
     state.existing_anti.count(existing_anti)
     state.affinity.count(affinity)
     state.anti.count(anti)
@@ -190,14 +191,14 @@ def changed_rows(state: FilterState, since: Mark | None) -> tuple[Mark, Sequence
     now = Mark(state.sums, tuple(sums.flips.count for sums in state.sums), state.is_first_of_series)
     if since is None or since.sums != now.sums or since.is_first_of_series != now.is_first_of_series:
         return now, None
-    rows: list[int] = []
+    flipped: dict[tuple[LabelColumn, int], None] = {}
     for sums, seen in zip(state.sums, since.flips, strict=True):
-        flipped = sums.flips.since(seen)
-        if flipped is None:
+        values = sums.flips.since(seen)
+        if values is None:
             return now, None
-        for value in dict.fromkeys(flipped):
-            rows += np.flatnonzero(sums.label.ids == value).tolist()
-    return now, rows
+        for value in values:
+            flipped[sums.label, value] = None
+    return now, [row for label, value in flipped for row in np.flatnonzero(label.ids == value).tolist()]
 
 
 def update_with_pod(state: FilterState, changed: PodInfo, node: Node, step: int) -> None:

@@ -25,7 +25,7 @@ from schedlab.scheduler.framework.pod_index import PodIndex
 from schedlab.scheduler.framework.status import SKIP, NodeStatuses, Status, error, unresolvable, unschedulable
 from schedlab.scheduler.framework.types import AffinityTerm, PodInfo
 from schedlab.scheduler.plugins.inter_pod_affinity import explaining, filtering, scoring
-from schedlab.scheduler.plugins.inter_pod_affinity.terms import TermIndex, matches_all
+from schedlab.scheduler.plugins.inter_pod_affinity.terms import TermIndex, TermLookups, matches_all
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,6 +60,7 @@ class InterPodAffinity:
         self._hard_affinity_weight = args.hard_pod_affinity_weight
         self._ignores_preferred_terms_of_others = args.ignore_preferred_terms_of_existing_pods
         self._namespaces = handle.listers.lister("namespaces")
+        self._lookups = TermLookups(self._namespaces)
         self._weights = scoring.KnownWeights()
         # From the start, when there are few pods, lest the first cycle takes long.
         PodIndex.of(handle.table)
@@ -128,7 +129,7 @@ class InterPodAffinity:
                 or TermIndex.of(table).has(TermKind.REQUIRED_ANTI)
             ):
                 return None, SKIP
-            own = filtering.make_state(table, pod, self._namespaces)
+            own = filtering.make_state(table, pod, self._namespaces, self._lookups)
         except SelectorError as cause:
             return None, unresolvable(f"parsing pod: {cause}")
         if not own.affinity_terms and not own.anti_terms and own.existing_anti.is_zero:
@@ -178,7 +179,7 @@ class InterPodAffinity:
         has_preferences = bool(pod.preferred_affinity_terms or pod.preferred_anti_affinity_terms)
         if not has_preferences and (self._ignores_preferred_terms_of_others or not TermIndex.of(table).has(*_SCORED)):
             return SKIP
-        own = scoring.make_state(table, pod, self._namespaces, self._hard_affinity_weight, self._weights)
+        own = scoring.make_state(table, pod, self._namespaces, self._hard_affinity_weight, self._lookups, self._weights)
         if not own:
             return SKIP
         state.write(_SCORE_STATE, own)
@@ -200,7 +201,9 @@ class InterPodAffinity:
         """See explaining.explain_score; the terms are looked for once, for all nodes."""
         parts: Sequence[scoring.Contribution] | None = state.find(_EXPLAINED_STATE)
         if parts is None:
-            terms = scoring.contributions(self._handle.table, pod, self._namespaces, self._hard_affinity_weight)
+            terms = scoring.contributions(
+                self._handle.table, pod, self._namespaces, self._hard_affinity_weight, self._lookups
+            )
             parts = tuple(terms)
             state.write(_EXPLAINED_STATE, parts)
         return explaining.explain_score(parts, node)

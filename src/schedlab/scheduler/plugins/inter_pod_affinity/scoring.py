@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import numpy as np
 
 from schedlab.scheduler.framework.pod_facts import TermKind
-from schedlab.scheduler.framework.pod_index import PodIndex, PodQuery
+from schedlab.scheduler.framework.pod_index import PodIndex
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
 from schedlab.scheduler.plugins.inter_pod_affinity.terms import (
     PlacedTerm,
     TermIndex,
-    look_up,
+    TermLookups,
     namespace_labels,
 )
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
 
+_PREFERRED: Final = ((TermKind.PREFERRED, 1), (TermKind.PREFERRED_ANTI, -1))
 #: So many weights are kept.
 _KNOWN_MAX: Final = 16
 
@@ -100,19 +101,19 @@ ScoreState: TypeAlias = dict[str, DomainWeights]
 
 
 def contributions(
-    table: NodeTable, pod: PodInfo, namespaces: Lister, hard_affinity_weight: int
+    table: NodeTable, pod: PodInfo, namespaces: Lister, hard_affinity_weight: int, lookups: TermLookups
 ) -> Iterator[Contribution]:
     """Go through what the preferred terms speak of, in both directions; required affinity of pods on nodes counts too."""
     index = PodIndex.of(table)
-    for own_terms, sign in ((pod.preferred_affinity_terms, 1), (pod.preferred_anti_affinity_terms, -1)):
-        for term in look_up(own_terms, namespaces):
-            sums = index.per_domain(PodQuery((term.pods,)), term.topology_key)
+    for kind, sign in _PREFERRED:
+        for term in lookups.of(pod, kind):
+            sums = index.per_domain(term.query, term.topology_key)
             yield Contribution("the pod", term.pods.selector, sums, sign * term.weight)
     terms = TermIndex.of(table)
     labels = namespace_labels(pod.namespace, namespaces)
     for placed in terms.matching(TermKind.REQUIRED, pod, labels) if hard_affinity_weight > 0 else ():
         yield _of_placed(terms, placed, hard_affinity_weight)
-    for kind, sign in ((TermKind.PREFERRED, 1), (TermKind.PREFERRED_ANTI, -1)):
+    for kind, sign in _PREFERRED:
         for placed in terms.matching(kind, pod, labels):
             yield _of_placed(terms, placed, sign * placed.term.weight)
 
@@ -122,11 +123,16 @@ def _of_placed(terms: TermIndex, placed: PlacedTerm, weight: int) -> Contributio
 
 
 def make_state(
-    table: NodeTable, pod: PodInfo, namespaces: Lister, hard_affinity_weight: int, known: KnownWeights
+    table: NodeTable,
+    pod: PodInfo,
+    namespaces: Lister,
+    hard_affinity_weight: int,
+    lookups: TermLookups,
+    known: KnownWeights,
 ) -> ScoreState:
     """Add up what all terms contribute."""
     parts: dict[str, list[tuple[DomainSums, int]]] = {}
-    for each in contributions(table, pod, namespaces, hard_affinity_weight):
+    for each in contributions(table, pod, namespaces, hard_affinity_weight, lookups):
         if each.sums.positive:
             parts.setdefault(each.sums.label.key, []).append((each.sums, each.weight))
     return {key: known.of(some) for key, some in parts.items()}

@@ -8,17 +8,19 @@ Differs: upstream goes through the terms of every pod with affinity in each cycl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from schedlab.apimachinery.selectors import nothing
 from schedlab.scheduler.framework.domains import DomainSums, NodeCounts
 from schedlab.scheduler.framework.pod_facts import KnownTerm, TermKind
 from schedlab.scheduler.framework.pod_index import (
     LabelBuckets,
     PodGroups,
+    PodQuery,
     PodTerm,
     change_count,
 )
@@ -29,12 +31,21 @@ if TYPE_CHECKING:
     from schedlab.client.listers import Lister
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.past_pods import PastGroups
+    from schedlab.scheduler.framework.pod_facts import PodFacts
     from schedlab.scheduler.framework.types import AffinityTerm, NodeInfo, PodInfo
 
 #: How many terms keep their numbers by node; the one that was not asked for the longest makes room.
 COUNTS_MAX: Final = 1024
 
+#: For so many kinds of pods lookups are kept.
+_LOOKUPS_MAX: Final = 256
 _KEY: Final = "affinity-terms"
+_TERMS_OF: Final[Mapping[TermKind, Callable[[PodInfo], tuple[AffinityTerm, ...]]]] = {
+    TermKind.REQUIRED: lambda pod: pod.required_affinity_terms,
+    TermKind.REQUIRED_ANTI: lambda pod: pod.required_anti_affinity_terms,
+    TermKind.PREFERRED: lambda pod: pod.preferred_affinity_terms,
+    TermKind.PREFERRED_ANTI: lambda pod: pod.preferred_anti_affinity_terms,
+}
 
 
 @dataclass(slots=True, eq=False)
@@ -180,36 +191,67 @@ class PastTermIndex(TermIndex):
 
 @dataclass(frozen=True, slots=True)
 class IncomingTerm:
-    """A term of the pod on its way, with its namespaces looked up."""
+    """A term of the pod on its way, with its namespaces looked up; `query` asks for the pods it speaks of."""
 
     topology_key: str
     weight: int
     pods: PodTerm
+    query: PodQuery
 
 
-def look_up(terms: Iterable[AffinityTerm], namespaces: Lister) -> tuple[IncomingTerm, ...]:
-    """Look up which namespaces the terms' namespace selectors mean."""
-    return tuple(
-        IncomingTerm(term.topology_key, term.weight, PodTerm(_namespaces(term, namespaces), term.selector))
-        for term in terms
-    )
+def all_of(terms: Sequence[IncomingTerm]) -> PodQuery:
+    """Return what asks for pods that every one of the terms, at least one, speaks of."""
+    return terms[0].query if len(terms) == 1 else PodQuery(tuple(term.pods for term in terms))
 
 
-def _namespaces(term: AffinityTerm, namespaces: Lister) -> tuple[str, ...] | None:
-    """The namespaces of a term, or None for all of them.
+class TermLookups:
+    """Looks up which namespaces the namespace selectors of pods' terms mean.
 
-    The selector is also asked about pods of namespaces it did not name, whose labels are then taken to be none
-    (upstream meant to forget the selector once it was looked up, but forgets that of a copy). So one that is content
-    without labels, `env notin (prod)` say, means all namespaces.
+    That is done once for pods that are made alike, unless it depends on the namespaces there are.
     """
-    if term.namespace_selector.matches({}):
-        return None
-    selected = [
-        namespace.metadata.name
-        for namespace in namespaces.list()
-        if term.namespace_selector.matches(namespace.metadata.labels)
-    ]
-    return tuple(sorted({*term.namespaces, *selected}))
+
+    def __init__(self, namespaces: Lister) -> None:
+        self._namespaces = namespaces
+        self._known: dict[tuple[PodFacts, TermKind], tuple[IncomingTerm, ...]] = {}
+
+    def of(self, pod: PodInfo, kind: TermKind) -> tuple[IncomingTerm, ...]:
+        """Return the terms of a kind that a pod has."""
+        found = self._known.get((pod.facts, kind))
+        if found is None:
+            terms = _TERMS_OF[kind](pod)
+            found = tuple(map(self._look_up, terms))
+            if all(map(_is_settled, terms)):
+                if len(self._known) >= _LOOKUPS_MAX:
+                    self._known.clear()
+                self._known[pod.facts, kind] = found
+        return found
+
+    def _look_up(self, term: AffinityTerm) -> IncomingTerm:
+        pods = PodTerm(self._meant(term), term.selector)
+        return IncomingTerm(term.topology_key, term.weight, pods, PodQuery((pods,)))
+
+    def _meant(self, term: AffinityTerm) -> tuple[str, ...] | None:
+        """The namespaces of a term, or None for all of them.
+
+        The selector is also asked about pods of namespaces it did not name, whose labels are then taken to be none
+        (upstream meant to forget the selector once it was looked up, but forgets that of a copy). So one that is content
+        without labels, `env notin (prod)` say, means all namespaces.
+        """
+        if term.namespace_selector.matches({}):
+            return None
+        if _is_settled(term):
+            return tuple(sorted(set(term.namespaces)))
+        selected = [
+            namespace.metadata.name
+            for namespace in self._namespaces.list()
+            if term.namespace_selector.matches(namespace.metadata.labels)
+        ]
+        return tuple(sorted({*term.namespaces, *selected}))
+
+
+def _is_settled(term: AffinityTerm) -> bool:
+    """Whether a term means the same namespaces whichever there are: it selects none of them, or all."""
+    return term.namespace_selector is nothing() or term.namespace_selector.matches({})
 
 
 def namespace_labels(name: str, namespaces: Lister) -> Mapping[str, str] | None:
