@@ -43,10 +43,18 @@ modest = clusters.objects(
     affinity=clusters.optional(clusters.objects(nodeAffinity=clusters.node_affinities)),
     topologySpreadConstraints=clusters.few(clusters.constraints, 2),
 )
+#: Pods that mind each other.
+sociable = clusters.objects(
+    containers=st.just([{"name": "c", "resources": {"requests": {"cpu": "100m"}}}]),
+    affinity=clusters.objects(
+        podAffinity=clusters.optional(clusters.pod_affinities),
+        podAntiAffinity=clusters.optional(clusters.pod_affinities),
+    ),
+)
 templates = st.tuples(
     st.tuples(clusters.POD_LABELS, clusters.specs),
     st.tuples(clusters.POD_LABELS, modest),
-    st.tuples(clusters.POD_LABELS, modest),
+    st.tuples(clusters.POD_LABELS, sociable),
 ).map(list)
 
 
@@ -231,3 +239,42 @@ def test_pods_that_are_spread_share_what_nodes_alone_say(constraint: dict[str, A
 
 def _node_in(zone: str) -> dict[str, Any]:
     return {"labels": {"zone": zone}, "allocatable": {"cpu": "4", "memory": "4Gi", "pods": "110"}}
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["first failures", "every verdict"])
+def test_pods_that_keep_apart_are_asked_about_where_one_was_placed(
+    monkeypatch: pytest.MonkeyPatch, *, full: bool
+) -> None:
+    """More of them than nodes, in domains of one node and of two: what is kept of the rest of the nodes stays."""
+    monkeypatch.setattr(equal_pods, "_CHANGED_MAX", 2)
+    container = {"name": "c", "resources": {"requests": {"cpu": "100m"}}}
+    apart = [_apart_by("kubernetes.io/hostname"), _apart_by("zone")]
+    templates = [
+        ({"app": key}, {"containers": [container], "affinity": terms}) for key, terms in zip("ab", apart, strict=True)
+    ]
+    worlds = [
+        World([*templates, ({}, {"containers": [container]})], shares=shares, full=full) for shares in (True, False)
+    ]
+    for world in worlds:
+        for name, zone in zip(clusters.NODE_NAMES, "aabb", strict=True):
+            world.do("node", name, _node_in(zone))
+        for step in (
+            ("pod", 0, 3),
+            ("pod", 1, 3),
+            ("gone", 1),
+            ("pod", 0, 3),
+            ("pod", 2, 2),
+            ("gone", 0),
+            ("later", 20),
+        ):
+            world.do(*step)
+
+    assert records(worlds[0]) == records(worlds[1])
+    kept = worlds[0].cluster.scheduler.profiles["default-scheduler"].equal_pods
+    assert kept is not None
+    assert any("InterPodAffinity" in evaluation.filter_places for evaluation in kept._kept.values())
+
+
+def _apart_by(key: str) -> dict[str, Any]:
+    terms = [{"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}} for app in "ab"]
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}

@@ -7,8 +7,9 @@ every few changes, so that what was kept for them must have followed.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import given
@@ -216,12 +217,34 @@ def _words(found: dict[str, str]) -> dict[str, str]:
     return {name: WORDS[message] for name, message in found.items()}
 
 
+class Told:
+    """The verdicts of one filter on all nodes for one pod, as they were, and the mark it gave then."""
+
+    def __init__(self) -> None:
+        self.mark: object = None
+        self.order = -1
+        self.verdicts: list[tuple[int, int]] = []
+
+    def check(self, plugin: InterPodAffinity, cluster: LittleCluster, pod: PodInfo, state: CycleState) -> None:
+        """Other verdicts than before are on rows that the filter tells of."""
+        table = cluster.table
+        self.mark, rows = plugin.changed_verdicts(state, pod, table, self.mark)
+        found = plugin.filter_nodes(state, pod, table, slice(0, len(table)))
+        verdicts = list(zip(found.code.tolist(), found.reason.tolist(), strict=True))
+        # Whoever keeps verdicts forgets them when rows move.
+        if rows is not None and self.order == table.order:
+            changed = {row for row in range(len(table)) if verdicts[row] != self.verdicts[row]}
+            assert changed <= set(rows)
+        self.order, self.verdicts = table.order, verdicts
+
+
 @dataclass
 class Plugins:
-    """The plugins of one cluster, asked again and again."""
+    """The plugins of one cluster, asked again and again, and what one of them told of each pod."""
 
     spread: PodTopologySpread
     affinity: InterPodAffinity
+    told: defaultdict[PodInfo, Told] = field(default_factory=lambda: defaultdict(Told))
 
     @classmethod
     def of(cls, cluster: LittleCluster) -> Plugins:
@@ -252,6 +275,9 @@ def check_question(
     spread, affinity = plugins.spread, plugins.affinity
     check_filter(spread, spread_verdict, cluster, world, pod, constraints)
     check_filter(affinity, affinity_verdict, cluster, world, pod)
+    state = CycleState()
+    if affinity.pre_filter(state, pod, cluster.table)[1] is None:
+        plugins.told[pod].check(affinity, cluster, pod, state)
     feasible: Sequence[NodeInfo] = cluster.table.infos[1:] or cluster.table.infos
     names = [node.name for node in feasible]
     found = final_scores(spread, cluster, pod, *names)
