@@ -11,6 +11,7 @@ import pytest
 from schedlab.decisions import packing
 from schedlab.decisions.packing import Block, PackedCycle, Packer, unpack
 from schedlab.scheduler.framework.record import CycleRecord, FilterRecord
+from schedlab.scheduler.framework.status import REASONS
 from tests.unit.decisions import records
 
 
@@ -182,6 +183,28 @@ def test_constants_without_room_of_their_own_cost_nothing() -> None:
 
     assert _plain(unpack(packed)) == before
     assert {"filter.full_code", "filter.full_reason"}.isdisjoint(_blob(packed).numbers)
+
+
+def test_verdicts_that_have_changed_come_back_with_the_others() -> None:
+    """With the texts of their reasons, which the others need not have."""
+    record = records.many_nodes(1, 500)
+    assert record.filter is not None
+    reason = REASONS.id_of(("nobody else says so",))
+    record.filter.full_code = np.broadcast_to(np.uint8(0), (2, 500))
+    record.filter.full_reason = np.broadcast_to(np.int32(0), (2, 500))
+    record.filter.changed_rows = np.array([7, 3], np.int32)
+    record.filter.changed_code = np.array([[0, 2], [3, 0]], np.uint8)
+    record.filter.changed_reason = np.array([[0, reason], [reason, 0]], np.int32)
+
+    packed = _pack(record)
+
+    assert ("nobody else says so",) in _blob(packed).reasons.values()
+    found = unpack(packed).filter
+    every = None if found is None else found.every_verdict()
+    assert every is not None
+    code, reasons = every
+    assert (code[0, 3], code[1, 7], np.count_nonzero(code)) == (2, 3, 2)
+    assert (reasons[0, 3], reasons[1, 7], np.count_nonzero(reasons)) == (reason, reason, 2)
 
 
 def test_reasons_of_another_process_are_renamed() -> None:
