@@ -90,7 +90,7 @@ class _Score(msgspec.Struct, array_like=True):
     plugins: tuple[str, ...]
     weights: tuple[int, ...]
     complete: bool
-    offsets: tuple[int, ...] | None = None
+    offsets: tuple[int | None, ...] | None = None
 
 
 class _Preemption(msgspec.Struct, array_like=True):

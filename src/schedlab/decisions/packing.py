@@ -57,8 +57,6 @@ _FILTER_ARRAYS: Final = (
     "changed_reason",
 )
 _SCORE_ARRAYS: Final = ("rows", "raw", "final", "total")
-#: What is not kept of scores with offsets.
-_FROM_RAW: Final = ("score.final", "score.total")
 _NODE_ARRAYS: Final = ("passed_filters", "feasible")
 #: Arrays of rows of the table: they may be ranges, and equal to each other.
 _ROWS: Final = frozenset(("filter.visited", "passed_filters", "feasible", "score.rows"))
@@ -324,10 +322,23 @@ def _take_arrays(record: CycleRecord) -> Arrays:
     if record.score is not None:
         _take(record.score, taken, _SCORE_ARRAYS, _SCORE_NAMES)
         if record.score.offsets is not None:
-            taken["score.raw"] = taken["score.raw"].astype(np.int8)
-            for name in _FROM_RAW:
-                del taken[name]
+            _drop_what_follows(record.score.offsets, taken)
     return taken
+
+
+def _drop_what_follows(offsets: tuple[int | None, ...], taken: Arrays) -> None:
+    """Keep of scores with offsets the raw ones alone; of plugins without an offset keep both, raw above final."""
+    raw, final = taken.pop("score.raw"), taken.pop("score.final")
+    del taken["score.total"]
+    others = _without_offset(offsets)
+    if others:
+        taken["score.final"] = np.concatenate((raw[others], final[others]))
+        raw = raw[[place for place, offset in enumerate(offsets) if offset is not None]]
+    taken["score.raw"] = raw.astype(np.int8)
+
+
+def _without_offset(offsets: tuple[int | None, ...]) -> list[int]:
+    return [place for place, offset in enumerate(offsets) if offset is None]
 
 
 def _take(part: object, taken: Arrays, attributes: Sequence[str], names: Sequence[str]) -> None:
@@ -339,12 +350,19 @@ def _take(part: object, taken: Arrays, attributes: Sequence[str], names: Sequenc
 
 
 def _work_out(score: ScoreRecord) -> None:
-    """Make what follows from the raw scores."""
-    if score.offsets is not None:
-        score.raw = score.raw.astype(np.int64)
-        weights, offsets = np.array((score.weights, score.offsets), np.int64)
-        score.final = score.raw * weights.reshape(-1, 1) + offsets.reshape(-1, 1)
-        score.total = score.final.sum(axis=0)
+    """Make what follows from the raw scores: see _drop_what_follows."""
+    if score.offsets is None:
+        return
+    others = _without_offset(score.offsets)
+    kept, count = score.final, len(others)
+    score.raw = score.raw.astype(np.int64)
+    if others:
+        score.raw = np.insert(score.raw, [place - at for at, place in enumerate(others)], kept[:count], axis=0)
+    weights, offsets = np.array((score.weights, [offset or 0 for offset in score.offsets]), np.int64)
+    score.final = score.raw * weights.reshape(-1, 1) + offsets.reshape(-1, 1)
+    if others:
+        score.final[others] = kept[count:]
+    score.total = score.final.sum(axis=0)
 
 
 _FILTER_NAMES: Final = tuple(f"filter.{name}" for name in _FILTER_ARRAYS)

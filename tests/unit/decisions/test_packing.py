@@ -48,6 +48,27 @@ def test_scores_that_follow_from_the_raw_ones_are_not_kept() -> None:
     assert not {"score.final", "score.total"} & set(_blob(packed).attempts[0])
 
 
+@pytest.mark.parametrize("others", [[0], [2], [1, 3], [0, 1, 3], [0, 1, 2, 3]])
+def test_scores_of_plugins_without_an_offset_are_kept(others: list[int]) -> None:
+    """Whatever they are; those of the others are worked out."""
+    raw = np.arange(12, dtype=np.int64).reshape(4, 3)
+    weights, offsets = [1, 2, 3, 4], [100, 0, 0, 300]
+    final = raw * np.array(weights).reshape(-1, 1) + np.array(offsets).reshape(-1, 1)
+    for place in others:
+        raw[place], final[place] = (-4000, 0, 70_000), (0, 5, 100)
+    score = records.score_record()
+    score.plugins, score.weights = tuple("abcd"), tuple(weights)
+    score.raw, score.final, score.total = raw, final, final.sum(axis=0)
+    score.offsets = tuple(None if place in others else offset for place, offset in enumerate(offsets))
+    record = records.scheduled(score=score)
+    before = _plain(record)
+
+    packed = _pack(record)
+
+    assert _plain(unpack(packed)) == before
+    assert "score.total" not in _blob(packed).attempts[0]
+
+
 def _pack(record: CycleRecord) -> PackedCycle:
     """The record in a block of its own, compressed."""
     packer = Packer()
@@ -203,8 +224,8 @@ def test_verdicts_that_have_changed_come_back_with_the_others() -> None:
     every = None if found is None else found.every_verdict()
     assert every is not None
     code, reasons = every
-    assert (code[0, 3], code[1, 7], np.count_nonzero(code)) == (2, 3, 2)
-    assert (reasons[0, 3], reasons[1, 7], np.count_nonzero(reasons)) == (reason, reason, 2)
+    assert [code[0, 3], code[1, 7], np.count_nonzero(code)] == [2, 3, 2]
+    assert [reasons[0, 3], reasons[1, 7], np.count_nonzero(reasons)] == [reason, reason, 2]
 
 
 def test_reasons_of_another_process_are_renamed() -> None:

@@ -96,8 +96,8 @@ class ScoreRecord:
     rows: int32[F]. raw, final: int64[S, F] (final = normalised x weight). total: int64[F] including extenders.
     Not `complete` when a plugin failed: then rows holds the first node only, plugins end with the one that failed,
     final is raw x weight, and total means nothing.
-    offsets: set when the rest follows from raw, which is 0 to 100 then: final is raw x weight + offset of the plugin, and
-    total its sum.
+    offsets: set when the total is the sum of final, and scores of plugins that have an offset follow from raw, which is
+    0 to 100 then: final is raw x weight + offset.
     """
 
     plugins: tuple[str, ...]
@@ -107,7 +107,7 @@ class ScoreRecord:
     final: NDArray[np.int64]
     total: NDArray[np.int64]
     complete: bool = True
-    offsets: tuple[int, ...] | None = None
+    offsets: tuple[int | None, ...] | None = None
 
 
 class NodeNames(Sequence[str]):

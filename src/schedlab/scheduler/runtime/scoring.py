@@ -39,7 +39,7 @@ class Scores:
     raw: NDArray[np.int64]
     final: NDArray[np.int64]
     total: NDArray[np.int64]
-    offsets: tuple[int, ...] | None = None
+    offsets: tuple[int | None, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class _Known:
     """What pods that were made alike have found out of S plugins and F nodes, the rest being 0.
 
     raw, final: int64[S, F]; total: int64[F] of what is final. unscored, unfinished: places of the plugins of which the raw
-    and the final scores are not known.
+    and the final scores are not known. offsets: see framework.record.ScoreRecord.
     """
 
     raw: NDArray[np.int64]
@@ -63,6 +63,7 @@ class _Known:
     total: NDArray[np.int64]
     unscored: list[int]
     unfinished: list[int]
+    offsets: tuple[int | None, ...] | None = None
 
     @classmethod
     def of(cls, found: KeptScores | None, rows: NDArray[np.int64], names: Sequence[str]) -> _Known:
@@ -79,7 +80,8 @@ class _Known:
             else:
                 raw[index], final[index] = kept_raw[place], kept_final[place]
         if found.is_even:
-            return cls(raw, final, total, unscored, unscored)
+            known = dict(zip(found.names, found.offsets, strict=True))
+            return cls(raw, final, total, unscored, unscored, tuple(map(known.get, names)))
         return cls(raw, final, np.zeros(len(rows), np.int64), unscored, list(range(len(names))))
 
 
@@ -162,7 +164,7 @@ def run_score(
     for index in known.unfinished:
         final[index] *= factors[index]
         total += final[index]
-    return Scores(names, factors, raw, final, total)
+    return Scores(names, factors, raw, final, total, known.offsets)
 
 
 def _active(
