@@ -72,7 +72,6 @@ _ALONE_USELESS: Final = (
     "filter_nodes",
     "score_nodes",
     "is_row_local",
-    "changed_verdicts",
 )
 _POINTS: Final = tuple(name for name in PARAMETERS if name not in _ALONE_USELESS)
 # Who has the first method needs the second one too, and why.
