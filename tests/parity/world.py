@@ -11,8 +11,10 @@ where that can be seen, a pod is bound to the node that the data has, and the vi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from schedlab.api.kinds.conditions import set_condition
 from schedlab.api.object import Object, StoredObject

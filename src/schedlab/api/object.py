@@ -95,7 +95,22 @@ class StoredObject(msgspec.Struct, eq=False, gc=False):
         if view is not None:
             version = str(revision) if revision else ""
             view = replace(view, metadata=replace(view.metadata, resource_version=version))
-        return StoredObject(*self.identity, revision, *self.segments, view)
+        return self.replaced(revision, self._metadata, self._body, view)
+
+    def replaced(self, revision: int, metadata: bytes, body: bytes, view: Any = None) -> StoredObject:
+        """Return the next version of the object, with segments that its own are replaced by, and its view if it is known."""
+        return StoredObject(
+            self.resource,
+            self.namespace,
+            self.name,
+            self.uid,
+            revision,
+            self._header,
+            metadata,
+            self._managed_fields,
+            body,
+            view,
+        )
 
     def converted(self, resource: str, convert: Callable[[Object], Object]) -> StoredObject:
         """Return the object in another form, in which metadata is the same; `convert` sees none."""
@@ -106,8 +121,7 @@ class StoredObject(msgspec.Struct, eq=False, gc=False):
 
     def with_body(self, change: Callable[[bytes], bytes]) -> StoredObject:
         """Return the object with what is neither type nor metadata changed, as encoded JSON without the first brace."""
-        segments = (self._header, self._metadata, self._managed_fields, change(self._body))
-        return StoredObject(*self.identity, self.revision, *segments)
+        return self.replaced(self.revision, self._metadata, change(self._body))
 
     def with_annotations(self, added: Mapping[str, str], dropped: str) -> StoredObject:
         """Return the object with more annotations, without those of its own whose key starts with `dropped`."""
@@ -119,7 +133,7 @@ class StoredObject(msgspec.Struct, eq=False, gc=False):
             metadata = b"," + orjson.dumps(decoded)[1:-1]
         else:
             metadata = b'%b,"annotations":%b' % (metadata, orjson.dumps(added))
-        return StoredObject(*self.identity, self.revision, self._header, metadata, self._managed_fields, self._body)
+        return self.replaced(self.revision, metadata, self._body)
 
     @property
     def key(self) -> str:

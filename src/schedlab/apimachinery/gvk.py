@@ -63,7 +63,7 @@ class GroupVersionKind(NamedTuple):
 
     @property
     def api_version(self) -> str:
-        return str(self.group_version)
+        return f"{self.group}/{self.version}" if self.group else self.version
 
 
 class GroupVersionResource(NamedTuple):

@@ -225,7 +225,10 @@ class ResourceType:
         return base64.b64encode(digest[:8]).decode()
 
     def subresource(self, name: str) -> Subresource | None:
-        return next((sub for sub in self.subresources if sub.name == name), None)
+        for sub in self.subresources:  # asked about every binding: no generator
+            if sub.name == name:
+                return sub
+        return None
 
 
 class Resources:

@@ -13,10 +13,10 @@ Differs: when an object is repeated inside a map, the two are merged; Go keeps t
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from dataclasses import field as dataclass_field
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
 
 from schedlab.apimachinery import gojson, json_reader, plain_decode, quantity
 from schedlab.apimachinery.json_reader import JSONValue, Repeated
@@ -56,12 +56,11 @@ class DecodeError(ValueError):
     """A value that does not fit its type; the message is kube-apiserver's."""
 
 
-@dataclass(slots=True)
-class Decoded:
+class Decoded(msgspec.Struct):
     """An object in canonical form and what strict validation has against the text it came from."""
 
     value: dict[str, Any]
-    strict_errors: list[str] = dataclass_field(default_factory=list)
+    strict_errors: list[str] = []
 
 
 def decode(value: JSONValue, type: Struct, known: Mapping[str, Any] | None = None) -> Decoded:

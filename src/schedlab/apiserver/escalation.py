@@ -43,11 +43,11 @@ class EscalationCheck:
     def plugin(self) -> Admission:
         """Return the check as the last one that may refuse a write before it is validated."""
         resources = tuple(f"{plural}.{GROUP}" for plural in (*_ROLES, *_BINDINGS))
-        return Admission("RBACEscalation", mutate=self._check, resources=resources)
+        return Admission("RBACEscalation", mutate=self._check, resources=resources, subresources=("",))
 
     def _check(self, attributes: Attributes, _core: Core) -> None:
         resource = attributes.resource.type
-        if resource.group != GROUP or attributes.obj is None or attributes.subresource:
+        if attributes.obj is None:
             return
         asking = attributes.user
         if not asking.name or MASTERS in asking.groups or _only_garbage_fields(attributes):

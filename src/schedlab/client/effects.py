@@ -8,28 +8,26 @@ one sits on the event loop.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+import msgspec
 
 from schedlab.client.protocol import Write
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(msgspec.Struct, frozen=True):
     """Something for the driver to do for a part; `token` is the part's own note of what waits for the outcome."""
 
     token: Any
 
 
-@dataclass(frozen=True, slots=True)
-class WriteEffect(Effect):
-    """Submit a write; the outcome is a `client.protocol.Outcome`."""
+class WriteEffect(Effect, frozen=True):
+    """Submit a write; the outcome is a `client.protocol.Outcome`, which is not told when there is no token."""
 
     write: Write
 
 
-@dataclass(frozen=True, slots=True)
-class ReadEffect(Effect):
+class ReadEffect(Effect, frozen=True):
     """Ask the API server itself for one object, past all caches; the outcome is a `client.protocol.Outcome`."""
 
     resource: str
@@ -37,8 +35,7 @@ class ReadEffect(Effect):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallEffect(Effect):
+class CallEffect(Effect, frozen=True):
     """POST a JSON body to a URL outside the cluster (an HTTP extender); the outcome is a `CallOutcome`."""
 
     url: str
@@ -47,8 +44,7 @@ class CallEffect(Effect):
     tls: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class CallOutcome:
+class CallOutcome(msgspec.Struct, frozen=True):
     """Answer of a `CallEffect`: status and body, or the text of the transport error."""
 
     status: int = 0

@@ -145,7 +145,10 @@ class Informer:
                 groups.setdefault(value, {})[key] = obj
         self._values[key] = tuple(values)
         self._objects[key] = obj
-        self._of_namespace.setdefault(obj.namespace, {})[obj.name] = obj
+        siblings = self._of_namespace.get(obj.namespace)
+        if siblings is None:
+            siblings = self._of_namespace[obj.namespace] = {}
+        siblings[obj.name] = obj
 
     def _renew(self, obj: StoredObject) -> None:
         """Take over an object of which only the revision is new: that changes nothing for anybody who listens."""

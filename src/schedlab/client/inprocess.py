@@ -133,5 +133,7 @@ class InProcessClient:
 
 
 def _object(write: Write) -> Mapping[str, Any]:
-    assert isinstance(write.body, Mapping), f"{write.verb} of {write.resource} {write.name} needs an object as body"
+    assert isinstance(write.body, (dict, Mapping)), (
+        f"{write.verb} of {write.resource} {write.name} needs an object as body"
+    )
     return write.body

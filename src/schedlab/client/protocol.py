@@ -11,8 +11,9 @@ Mirrors: the role of client-go (v1.36). Differs: no typed clients; a body is a d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
+
+import msgspec
 
 from schedlab.api.object import EventType, StoredObject, WatchEvent
 from schedlab.apimachinery.errors import StatusError
@@ -33,8 +34,7 @@ Verb = Literal["create", "update", "patch", "delete"]
 PatchType = Literal["json", "merge", "strategic", "apply"]
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(msgspec.Struct, frozen=True):
     """One write request.
 
     `subresource` is empty or the path below the object (`binding`, `status`, `eviction`). `options` are the query
@@ -49,12 +49,11 @@ class Write:
     body: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
     subresource: str = ""
     patch_type: PatchType = "merge"
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = {}
     wants_object: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """The answer to a write: the object as it is now, or the error; `object` is None for answers without one."""
 
     object: StoredObject | None = None

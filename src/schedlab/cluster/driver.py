@@ -62,7 +62,6 @@ class Engine:
         # Identities of removed parts, of which deeds may be left.
         self._gone: set[int] = set()
         self._next_part = 0
-        self.steps = 0
 
     @property
     def parts(self) -> Sequence[Part]:
@@ -121,12 +120,10 @@ class Engine:
                 self._carry_out(part, client, effect)
             else:
                 self._plan(part, client, part.complete(effect, outcome))
-            self.steps += 1
             return True
         for part, client in self._urgent:
             if part.ready():
                 self._plan(part, client, part.step())
-                self.steps += 1
                 return True
         count = len(self._parts)
         for index, ready in enumerate(self._ready[self._next_part : self._next_part + count], self._next_part):
@@ -135,7 +132,6 @@ class Engine:
                 self._next_part = (at + 1) % count
                 part, client = self._parts[at]
                 self._plan(part, client, part.step())
-                self.steps += 1
                 return True
         return False
 
@@ -145,7 +141,10 @@ class Engine:
 
     def _carry_out(self, part: Part, client: Client, effect: Effect) -> None:
         if isinstance(effect, WriteEffect):
-            client.submit(effect.write, lambda outcome: self._todo.appendleft((part, client, effect, outcome)))
+            if effect.token is None:
+                client.submit(effect.write)
+            else:
+                client.submit(effect.write, lambda outcome: self._todo.appendleft((part, client, effect, outcome)))
         elif isinstance(effect, ReadEffect):
             client.read(
                 effect.resource,

@@ -11,6 +11,8 @@ from typing import Final, Protocol
 # apimachinery's rand.String alphabet: no vowels, no digits that look like letters.
 _NAME_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 _MASK: Final = (1 << 64) - 1
+#: Above it the characters of a name would not be equally likely.
+_NAME_LIMIT: Final = (1 << 64) - (1 << 64) % len(_NAME_ALPHABET)
 
 
 class RandomSource(Protocol):
@@ -75,8 +77,12 @@ class SeededRandom:
 
     def suffix(self, length: int = 5) -> str:
         """Return `length` characters of apimachinery's name alphabet."""
-        below, size = self.below, len(_NAME_ALPHABET)
-        return "".join([_NAME_ALPHABET[below(size)] for _ in range(length)])
+        drawn = ""
+        while len(drawn) < length:  # `below`, as often as there are objects
+            value = self._next()
+            if value < _NAME_LIMIT:
+                drawn += _NAME_ALPHABET[value % len(_NAME_ALPHABET)]
+        return drawn
 
     def split(self, label: str) -> SeededRandom:
         """Return an independent source whose stream depends on this seed and the label only."""

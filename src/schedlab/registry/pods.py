@@ -78,7 +78,7 @@ class Pods:
 
         The spec is the bytes it was, and the node behind them.
         """
-        header, metadata, managed, body = current.segments
+        _, metadata, _, body = current.segments
         if b'"deletionTimestamp"' in metadata:
             return None
         end = body.rfind(_END_OF_SPEC)
@@ -88,15 +88,16 @@ class Pods:
         if not encoded:
             return None  # it was the end of something else
         copied: Object = {}
-        if any(binding["metadata"].get(key) for key in _COPIED):
+        added = binding["metadata"]
+        if added.get("annotations") or added.get("labels"):
             decoded = orjson.loads(b"{%b}" % metadata[1:])
-            _copy_metadata(decoded, binding["metadata"])
+            _copy_metadata(decoded, added)
             metadata = b"," + orjson.dumps(decoded)[1:-1]
             copied = {key: decoded[key] for key in _COPIED if decoded.get(key)}
         name, revision = binding["target"]["name"], self._core.store.next_revision
         body = b'%b,"nodeName":%b%b%b}' % (body[:end], orjson.dumps(name), _END_OF_SPEC[:-1], encoded)
         view = _bound_view(current.view, name, encoded, {**copied, "resource_version": str(revision)})
-        return StoredObject(*current.identity, revision, header, metadata, managed, body, view)
+        return current.replaced(revision, metadata, body, view)
 
     def _settled(self, status: bytes) -> bytes:
         """Note in an encoded status that the pod has a node; empty when it is no status.

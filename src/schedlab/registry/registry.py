@@ -112,13 +112,12 @@ class Registry:
     def decode(self, resource: str, obj: Mapping[str, Any], subresource: str = "") -> Object:
         """Bring an object as a user writes it into canonical form, in a new dict; raises BadRequest."""
         known = self.resource(resource)
-        gvk, schema = known.type.gvk, known.schema
-        if subresource:
-            found = known.type.subresource(subresource)
-            if found is None:
-                raise known.not_supported("create")
-            gvk, schema = found.gvk, schema_for(*found.gvk)
-        return decoded(obj, gvk, schema)
+        if not subresource:
+            return decoded(obj, known.type.gvk, known.schema)
+        found = known.type.subresource(subresource)
+        if found is None:
+            raise known.not_supported("create")
+        return decoded(obj, found.gvk, schema_for(*found.gvk))
 
     def admit(self, plugin: Admission) -> None:
         """Let an admission plugin look at writes after all others."""
@@ -172,7 +171,7 @@ class Registry:
 
     def _created(self, known: Resource, created: StoredObject, options: WriteOptions) -> StoredObject:
         self._definitions.written(known)
-        self._told(Written(created, created=True), "create", "", options)
+        self._told(created, "create", "", options)
         return known.present(created) if options.wants_object else created
 
     def update(
@@ -189,7 +188,7 @@ class Registry:
         if subresource == SCALE:
             return self._scaler.update(known, obj, name, namespace, options)
         written = self._writer.update(known, obj, name, namespace, options, subresource)
-        self._told(written, "update", subresource, options)
+        self._told(written.object, "update", subresource, options)
         return self._present(known, written)
 
     def patch(
@@ -207,7 +206,7 @@ class Registry:
         if subresource == SCALE:
             return self._scaler.patch(known, name, namespace, patch_type, patch, options)
         written = self._patcher.patch(known, name, namespace, patch_type, patch, options, subresource)
-        self._told(written, "patch", subresource, options)
+        self._told(written.object, "patch", subresource, options)
         return self._present(known, written)
 
     def apply(
@@ -224,16 +223,16 @@ class Registry:
         if subresource == SCALE:
             return self._scaler.apply(known, name, namespace, configuration, options)
         written = self._patcher.apply(known, name, namespace, configuration, options, subresource)
-        self._told(written, "apply", subresource, options)
+        self._told(written.object, "apply", subresource, options)
         return self._present(known, written)
 
     def on_write(self, listener: WriteListener) -> None:
         """Call `listener` with every object that was created or changed, the verb, subresource and options."""
         self._listener = listener
 
-    def _told(self, written: Written, verb: str, subresource: str, options: WriteOptions) -> None:
+    def _told(self, written: StoredObject, verb: str, subresource: str, options: WriteOptions) -> None:
         if self._listener is not None and not options.dry_run:
-            self._listener(written.object, verb, subresource, options)
+            self._listener(written, verb, subresource, options)
 
     def _present(self, resource: Resource, written: Written) -> Written:
         self._definitions.written(resource)
@@ -242,7 +241,7 @@ class Registry:
     def bind(self, name: str, binding: Object, namespace: str = "", options: WriteOptions = NO_OPTIONS) -> Status:
         """Put a pod onto a node."""
         bound = self._pods.bind(name, namespace, binding, options)
-        self._told(Written(bound), "create", "binding", options)
+        self._told(bound, "create", "binding", options)
         return new_status("Success")
 
     def evict(self, name: str, eviction: Object, namespace: str = "", options: WriteOptions = NO_OPTIONS) -> Status:

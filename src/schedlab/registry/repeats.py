@@ -24,10 +24,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
+import msgspec
 import orjson
 
 from schedlab.api.object import Segments, StoredObject
-from schedlab.api.rules.likeness import Blanks, Filling, Likeness, blank
+from schedlab.api.rules.likeness import Blanks, Filling, Likeness, Places, blank
 from schedlab.apimachinery.patch.request import PatchBody, PatchType
 from schedlab.apimachinery.user import User
 from schedlab.registry.core import Core, Notes
@@ -47,14 +48,14 @@ _ENTRIES_MAX: Final = 1024
 _PATIENCE: Final = 64
 _SAMPLE: Final = 8
 _BYTES_MAX: Final = 16 * 1024
+_BARE_MAX: Final = 256
 #: Shorter values are looked for with their quotes: they may be a part of anything.
 _TELLING_BYTES_MIN: Final = 8
 _NAME: Final = b"\0N\0"
 _UID: Final = b"\0U\0"
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """A request that may be like others."""
 
     key: _Key
@@ -94,6 +95,8 @@ class Repeats:
         self._asked = core.admission.plugins
         #: Requests that came once.
         self._seen: dict[_Key, None] = {}
+        #: Texts that have no value in these places, seen lately: what pods of one template have in common is one.
+        self._bare: dict[bytes, Places] = {}
         #: How many requests of a sort have come in a row that were like no other.
         self._lonely: dict[_Sort, int] = {}
 
@@ -104,7 +107,7 @@ class Repeats:
     ) -> Request | None:
         """Describe a creation; None when it is like no other."""
         sort = (resource.name, "create")
-        likeness = self._likeness(resource, sort, options)
+        likeness = self._likeness(resource, "", sort, options)
         metadata = obj.get("metadata")
         if likeness is None or not isinstance(metadata, dict):
             return None
@@ -113,15 +116,29 @@ class Repeats:
             if not isinstance(name, str) or not likeness.takes_name(name):
                 return None
             metadata = {**metadata, "name": None}
-        own, rest = _encode(metadata), _encode({key: value for key, value in obj.items() if key != "metadata"})
-        if not _is_plain(own, likeness) or not _is_plain(rest, likeness):
+        own, rest = _encode(metadata), _encode({**obj, "metadata": None})
+        second, blanks = _second(now, likeness)
+        asked = self._blank(own, likeness, likeness.metadata_places, blanks)
+        also = self._blank(rest, likeness, likeness.places, blanks)
+        if asked is None or also is None:
             return None
         if name:
-            own = own.replace(*_told_name(name))
-        second, blanks = _second(now, likeness)
-        asked = blank(own, likeness.metadata_places, blanks), blank(rest, likeness.places, blanks)
+            asked = asked.replace(*_told_name(name))
         how = (*sort, namespace, form, options.field_validation)
-        return Request((*how, _who(options.user), options.manager, second, *asked), sort, likeness, blanks)
+        return Request((*how, _who(options.user), options.manager, second, asked, also), sort, likeness, blanks)
+
+    def _blank(self, text: bytes, likeness: Likeness, places: Places, blanks: Blanks) -> bytes | None:
+        """Blank a text; None when it can be like no other."""
+        if self._bare.get(text) is places:
+            return text
+        if not _is_plain(text, likeness):
+            return None
+        blanked = blank(text, places, blanks)
+        if blanked == text:
+            if len(self._bare) >= _BARE_MAX:
+                self._bare.clear()
+            self._bare[text] = places
+        return blanked
 
     def patch(
         self,
@@ -135,7 +152,7 @@ class Repeats:
     ) -> Request | None:
         """Describe a patch of a stored object; None when it is like no other."""
         sort = (resource.name, f"patch {subresource}")
-        likeness = self._likeness(resource, sort, options)
+        likeness = self._likeness(resource, subresource, sort, options)
         if likeness is None or not likeness.takes_name(current.name):
             return None
         text = patch if isinstance(patch, bytes) else _encode(patch)
@@ -156,7 +173,7 @@ class Repeats:
         how = (*sort, kind, options.field_validation, options.force, header)
         return Request((*how, _who(options.user), options.manager, second, *asked), sort, likeness, blanks)
 
-    def _likeness(self, resource: Resource, sort: _Sort, options: WriteOptions) -> Likeness | None:
+    def _likeness(self, resource: Resource, subresource: str, sort: _Sort, options: WriteOptions) -> Likeness | None:
         likeness = resource.strategy.likeness
         if likeness is None or options.dry_run or options.user.extra:
             return None
@@ -167,7 +184,7 @@ class Repeats:
         lonely = self._lonely[sort] = self._lonely.get(sort, 0) + 1
         if lonely > _PATIENCE and lonely % _SAMPLE:
             return None
-        return likeness if self._core.admission.repeats(resource.name) else None
+        return likeness if self._core.admission.repeats(resource.name, subresource) else None
 
     # --- outcomes ----------------------------------------------------------------------------------------------------
 

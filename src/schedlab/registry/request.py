@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+import msgspec
+
 from schedlab.api.object import StoredObject
 from schedlab.apimachinery import field_selectors, selectors
 from schedlab.apimachinery.apply.manager import default_manager
@@ -23,8 +25,7 @@ from schedlab.apimachinery.user import NOBODY, User
 Propagation: TypeAlias = Literal["Orphan", "Background", "Foreground"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteOptions:
+class WriteOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of a create, an update or a patch."""
 
     field_manager: str = ""
@@ -37,7 +38,7 @@ class WriteOptions:
     #: Whether the answer must be the object as its resource shows it; else it is the object as it is stored.
     wants_object: bool = True
     #: The registry adds what the client should be warned of.
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = []
 
     @property
     def manager(self) -> str:
@@ -79,8 +80,7 @@ class ListOptions:
         return self.labels.is_empty and self.fields.is_empty
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(msgspec.Struct, frozen=True):
     """The answer to an update or a patch."""
 
     object: StoredObject

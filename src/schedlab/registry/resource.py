@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from schedlab.api.kinds.strategy import FieldPath, Strategy, UpdateStrategy
@@ -51,7 +52,7 @@ class Overlay:
     settle: Callable[[Object, StoredObject], None] = nothing_to_settle
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Resource:
     """What the registry knows of a resource."""
 
@@ -63,12 +64,12 @@ class Resource:
     #: What is derived when objects are read.
     overlays: list[Overlay] = field(default_factory=list)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Name with group, as kubectl prints it."""
         return self.strategy.resource
 
-    @property
+    @cached_property
     def storage(self) -> str:
         """The store's name for the key space."""
         conversion = self.strategy.conversion
@@ -104,11 +105,11 @@ class Resource:
         for overlay in self.overlays:
             overlay.settle(obj, current)
 
-    @property
+    @cached_property
     def namespaced(self) -> bool:
         return self.type.namespaced
 
-    @property
+    @cached_property
     def group_resource(self) -> GroupResource:
         return self.type.group_resource
 
@@ -117,10 +118,10 @@ class Resource:
         return GroupKind(self.type.group, self.type.kind)
 
     def key(self, namespace: str, name: str) -> str:
-        return f"{namespace}/{name}" if self.type.namespaced else name
+        return f"{namespace}/{name}" if self.namespaced else name
 
     def prefix(self, namespace: str) -> str:
-        return f"{namespace}/" if self.type.namespaced and namespace else ""
+        return f"{namespace}/" if self.namespaced and namespace else ""
 
     def update_strategy(self, subresource: str) -> UpdateStrategy:
         if not subresource or (subresource == SCALE and self.strategy.scale is not None):

@@ -72,13 +72,13 @@ class Writer:
         decode: Callable[[], Object] | None = None,
     ) -> StoredObject:
         """Store a new object; `decode` brings one that is not canonical into that form, which is not always needed."""
-        context = self._core.context(options)
-        request = self._repeats.creation(resource, obj, namespace, options, context.now, form)
+        request = self._repeats.creation(resource, obj, namespace, options, self._core.now(), form)
         outcome = None if request is None else self._repeats.find(request)
         if request is not None and outcome is not None:
             return self._add_again(resource, obj["metadata"], namespace, request, outcome, options)
         told, is_second = len(options.warnings), request is not None and self._repeats.is_second(request)
         decoded = dict(obj) if decode is None else decode()
+        context = self._core.context(options)
         if request is None or not is_second:
             return self._add(resource, self._made(resource, decoded, namespace, context, options))
         with self._core.noting() as notes:
@@ -114,14 +114,11 @@ class Writer:
     ) -> StoredObject:
         """Store what the long way would make of an object that is like an earlier one."""
         random, store = self._core.random, self._core.store
-        suffixes = [random.suffix() for _ in range(outcome.suffixes)]
+        suffixes = [random.suffix() for _ in range(outcome.suffixes)] if outcome.suffixes else ()
         uid = random.uid()
         place = namespace if resource.namespaced else ""
-        metadata = {**written, "namespace": place}
-        if not metadata.get("name"):
-            metadata["name"] = self._free_name(resource, metadata)
-        name = metadata["name"]
-        self._refuse_taken(resource, metadata)
+        name = written.get("name") or self._free_name(resource, written["generateName"], place)
+        self._refuse_taken(resource, place, name, generated=bool(written.get("generateName")))
         segments = self._repeats.fill(request, outcome, suffixes, name, uid)
         stored = StoredObject(resource.storage, place, name, uid, store.next_revision, *segments)
         store.create(stored)
@@ -134,7 +131,7 @@ class Writer:
         metadata["creationTimestamp"] = context.now
         metadata["uid"] = self._core.random.uid()
         if metadata.get("generateName") and not metadata.get("name"):
-            metadata["name"] = self._free_name(resource, metadata)
+            metadata["name"] = self._free_name(resource, metadata["generateName"], metadata.get("namespace", ""))
         if begin := self._core.begin.get(resource.storage):
             begin(obj, None)
         strategy = resource.strategy
@@ -152,27 +149,28 @@ class Writer:
         """Store a new object that is complete."""
         obj = attributes.obj
         assert obj is not None, "admission takes no object away"
-        self._refuse_taken(resource, obj["metadata"])
+        metadata = obj["metadata"]
+        place, is_generated = metadata.get("namespace", ""), bool(metadata.get("generateName"))
+        self._refuse_taken(resource, place, metadata["name"], generated=is_generated)
         stored = StoredObject.encode(resource.storage, obj, 0 if attributes.dry_run else self._core.store.next_revision)
         if not attributes.dry_run:
             self._core.store.create(stored)
         return stored
 
-    def _free_name(self, resource: Resource, metadata: Object) -> str:
+    def _free_name(self, resource: Resource, prefix: str, namespace: str) -> str:
         """Draw names until one is free; the last one stands even if it is taken."""
         name = ""
         for _ in range(_NAME_ATTEMPTS):
-            name = metadata_rules.generated_name(metadata["generateName"], self._core.naming.suffix())
-            if self._present(resource, metadata.get("namespace", ""), name) is None:
+            name = metadata_rules.generated_name(prefix, self._core.naming.suffix())
+            if self._present(resource, namespace, name) is None:
                 break
         return name
 
-    def _refuse_taken(self, resource: Resource, metadata: Object) -> None:
-        name = metadata["name"]
-        present = self._present(resource, metadata.get("namespace", ""), name)
+    def _refuse_taken(self, resource: Resource, namespace: str, name: str, *, generated: bool) -> None:
+        present = self._present(resource, namespace, name)
         if present is None:
             return
-        if metadata.get("generateName"):
+        if generated:
             error = new_generate_name_conflict(resource.group_resource, name, 1)
         else:
             error = new_already_exists(resource.group_resource, name)

@@ -177,6 +177,8 @@ class Binding:
         self._fail(Failure(status))
 
     def _count_point(self, point: str, status: Status | None) -> None:
+        if self.scheduler.metrics is None:
+            return
         elapsed_ns = self.scheduler.clock.now_ns() - self._phase_since_ns
         text = "Success" if status is None else status.code.text
         self.framework.metrics.point(point, text, self.framework.profile_name, elapsed_ns)

@@ -154,8 +154,11 @@ class EventHandlers:
     # --- Pods ---
 
     def _pod_changed(self, before: StoredObject | None, after: StoredObject | None) -> None:
-        old = self._known(before) if before is not None and not is_over(before.view) else None
         new = PodInfo(after.view, after) if after is not None and not is_over(after.view) else None
+        if before is not None and new is not None and _is_binding(before, new):
+            self._pod_bound(new)
+            return
+        old = self._known(before) if before is not None and not is_over(before.view) else None
         if old is not None and new is not None and old.uid != new.uid:
             self._pod_groups.remove(old)
             self._delete_pod(old)
@@ -194,13 +197,16 @@ class EventHandlers:
     def _update_pod(self, old: PodInfo, new: PodInfo) -> None:
         if _is_assigned(old):
             self._update_assigned(old, new)
-        elif _is_assigned(new):
-            self._add_assigned(new)
-            if self._is_responsible(old):
-                # It is not in the queue unless somebody else bound it.
-                self._queue.delete(old)
         elif self._is_responsible(old):
             self._update_pending(old, new)
+
+    def _pod_bound(self, pod: PodInfo) -> None:
+        is_ours = self._cache.is_assumed(pod.uid)
+        self._pod_groups.put(pod)
+        self._add_assigned(pod)
+        # One that was assumed is not in the queue; it may be if somebody else bound it.
+        if not is_ours and self._is_responsible(pod):
+            self._queue.delete(pod)
 
     def _delete_pod(self, pod: PodInfo) -> None:
         if _is_assigned(pod):
@@ -279,6 +285,13 @@ def _states(event: WatchEvent) -> tuple[StoredObject | None, StoredObject | None
     if event.type == "DELETED":
         return event.previous or event.object, None
     return event.previous, event.object
+
+
+def _is_binding(before: StoredObject, pod: PodInfo) -> bool:
+    """Whether a change of a pod is that it has got a node."""
+    if not pod.pod.spec.node_name or before.uid != pod.uid:
+        return False
+    return not before.view.spec.node_name and not is_over(before.view)
 
 
 def _is_assigned(pod: PodInfo) -> bool:

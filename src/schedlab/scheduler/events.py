@@ -61,12 +61,7 @@ def event_write(
 
 
 def _reference(pod: PodInfo) -> dict[str, str]:
-    reference = {
-        "kind": "Pod",
-        "apiVersion": "v1",
-        "namespace": pod.namespace,
-        "name": pod.name,
-        "uid": pod.uid,
-        "resourceVersion": pod.pod.metadata.resource_version,
-    }
-    return {key: value for key, value in reference.items() if value}
+    reference = {"kind": "Pod", "apiVersion": "v1", "namespace": pod.namespace, "name": pod.name, "uid": pod.uid}
+    if revision := pod.pod.metadata.resource_version:
+        reference["resourceVersion"] = revision
+    return reference

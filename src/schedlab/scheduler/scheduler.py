@@ -350,10 +350,11 @@ class Scheduler:
 
     def handle(self, event: WatchEvent) -> None:
         """Take a change of the cluster."""
-        started_ns = self.clock.now_ns()
-        self.revision = max(self.revision, event.object.revision)
+        started_ns = 0 if self.metrics is None else self.clock.now_ns()
+        obj = event.object
+        self.revision = max(self.revision, obj.revision)
         self.handlers.handle(event)
-        self.outbox.happened(_EVENT_RESOURCES[event.object.resource])
+        self.outbox.happened(_EVENT_RESOURCES[obj.resource])
         if self.metrics is not None:
             elapsed_ns = self.clock.now_ns() - started_ns
             for label in event_labels(event, self.features):

@@ -11,9 +11,10 @@ Mirrors: nothing; upstream's plugins block in goroutines of their own (ADR 0004)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from schedlab.client.effects import CallOutcome, Effect, WriteEffect
 from schedlab.client.protocol import Outcome, Write
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
     from schedlab.scheduler.framework.types import PodInfo
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+_NO_WORK: Final = Work()
+
+
+class Token(msgspec.Struct, frozen=True):
     """Who waits for an outcome. What is `in_cycle` goes on at once, all else waits for the end of a running cycle."""
 
     done: Callable[[object], None]
@@ -47,8 +50,8 @@ class Outbox:
         self.clock = clock
         self.between_cycles = between_cycles
         self._effects: list[Effect] = []
-        self._waiting: dict[int, Job] = {}
-        self._jobs = 0
+        #: In the order in which they began to wait.
+        self._waiting: dict[Job, None] = {}
 
     def __bool__(self) -> bool:
         return bool(self._effects)
@@ -74,7 +77,7 @@ class Outbox:
         if token.in_cycle:
             token.done(outcome)
         else:
-            self.between_cycles(lambda: token.done(outcome))
+            self.between_cycles(partial(token.done, outcome))
 
     def ask(
         self,
@@ -95,29 +98,24 @@ class Outbox:
         for index, request in enumerate(requests):
             self.send(call_effect(request, Token(partial(answered, index), in_cycle)))
 
-    def job_number(self) -> int:
-        """Return a number for a job that waits."""
-        self._jobs += 1
-        return self._jobs
-
-    def listen(self, number: int, job: Job) -> None:
+    def listen(self, job: Job) -> None:
         """Let a job hear of events."""
-        self._waiting[number] = job
+        self._waiting[job] = None
 
-    def forget(self, number: int) -> None:
+    def forget(self, job: Job) -> None:
         """Let it hear no more."""
-        self._waiting.pop(number, None)
+        self._waiting.pop(job, None)
 
     def abandon(self) -> None:
         """Let no job wait any longer, and send nothing of what is left."""
-        for job in tuple(self._waiting.values()):
+        for job in tuple(self._waiting):
             job.cancel()
         self._effects.clear()
 
     def happened(self, resource: EventResource) -> None:
         """Wake the jobs that wait for events of a resource."""
         if self._waiting:
-            for job in tuple(self._waiting.values()):
+            for job in tuple(self._waiting):
                 self.between_cycles(partial(job.happened, resource))
 
 
@@ -137,9 +135,10 @@ class Job:
         self._plugin = plugin
         self._state, self._pod, self._node_name = state, pod, node_name
         self._done = done
-        self._number = outbox.job_number()
-        self._work = Work()
+        self._work = _NO_WORK
         self._outcomes: list[Outcome | None] = []
+        #: How many writes are still to be answered.
+        self._missing = 0
         self._timer: Timer | None = None
         self._over = False
         #: What the plugin raised when it was asked to go on; the work is over then.
@@ -149,9 +148,10 @@ class Job:
         """Carry out work from its beginning."""
         self._stop_waiting()
         self._work = work
-        self._outcomes = [None] * len(work.writes)
+        self._missing = len(work.writes)
+        self._outcomes = [None] * self._missing
         for index, write in enumerate(work.writes):
-            self._outbox.write(write, self._answered(index))
+            self._outbox.write(write, partial(self._answered, self._outcomes, index))
         if not work.writes:
             if work.wait_for or work.deadline_ns is not None:
                 self._wait()
@@ -168,16 +168,14 @@ class Job:
         if not self._over and resource in self._work.wait_for:
             self._resume()
 
-    def _answered(self, index: int) -> Callable[[object], None]:
-        outcomes = self._outcomes
-
-        def answered(outcome: object) -> None:
-            assert isinstance(outcome, Outcome)
-            outcomes[index] = outcome
-            if outcomes is self._outcomes and None not in outcomes:
+    def _answered(self, outcomes: list[Outcome | None], index: int, outcome: object) -> None:
+        """Take the answer to a write; those of work that was replaced meanwhile count no more."""
+        assert isinstance(outcome, Outcome)
+        outcomes[index] = outcome
+        if outcomes is self._outcomes:
+            self._missing -= 1
+            if not self._missing:
                 self._resume()
-
-        return answered
 
     def _resume(self) -> None:
         if self._over:
@@ -199,13 +197,13 @@ class Job:
         self._done(result)
 
     def _wait(self) -> None:
-        self._outbox.listen(self._number, self)
+        self._outbox.listen(self)
         if self._work.deadline_ns is not None and self._timer is None:
             outbox = self._outbox
             self._timer = outbox.clock.at(self._work.deadline_ns, lambda: outbox.between_cycles(self._resume))
 
     def _stop_waiting(self) -> None:
-        self._outbox.forget(self._number)
+        self._outbox.forget(self)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

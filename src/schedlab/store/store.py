@@ -132,7 +132,7 @@ class Store:
         self._durable = start
         self._delivered = start
         self._dispatching = False
-        self._watches: dict[str, list[StoreWatch]] = {}
+        self._watches: dict[str, tuple[StoreWatch, ...]] = {}
         self._waiters: list[tuple[int, Waiter]] = []
         self._stamps: dict[str, int] = {}
         #: What the last list of the past was made of.
@@ -289,13 +289,15 @@ class Store:
 
     def create(self, obj: StoredObject) -> None:
         """Add an object that carries `next_revision`; raises KeyExists."""
-        if self.peek(obj.resource, obj.key) is not None:
-            raise KeyExists(obj.key)
-        self._commit(WatchEvent("ADDED", obj))
+        key = obj.key
+        if self.peek(obj.resource, key) is not None:
+            raise KeyExists(key)
+        self._commit(key, WatchEvent("ADDED", obj))
 
     def update(self, obj: StoredObject, expected: int) -> None:
         """Replace the object that is at the revision `expected`; raises KeyMissing, StaleRevision."""
-        self._commit(WatchEvent("MODIFIED", obj, self._current(obj.resource, obj.key, expected)))
+        key = obj.key
+        self._commit(key, WatchEvent("MODIFIED", obj, self._current(obj.resource, key, expected)))
 
     def delete(self, resource: str, key: str, expected: int, last: StoredObject | None = None) -> StoredObject:
         """Remove the object that is at the revision `expected`; raises KeyMissing, StaleRevision.
@@ -304,7 +306,7 @@ class Store:
         """
         current = self._current(resource, key, expected)
         gone = (current if last is None else last).with_revision(self.next_revision)
-        self._commit(WatchEvent("DELETED", gone, current))
+        self._commit(key, WatchEvent("DELETED", gone, current))
         return gone
 
     def _current(self, resource: str, key: str, expected: int) -> StoredObject:
@@ -315,8 +317,9 @@ class Store:
             raise StaleRevision(key)
         return current
 
-    def _commit(self, event: WatchEvent) -> None:
-        self._apply(event.object.resource, event.object.key, None if event.type == "DELETED" else event.object)
+    def _commit(self, key: str, event: WatchEvent) -> None:
+        obj = event.object
+        self._apply(obj.resource, key, None if event.type == "DELETED" else obj)
         self._log.append(event)
         self._backend.append(event)
 
@@ -327,7 +330,7 @@ class Store:
             table = self._tables[resource] = Table()
         elif resource in self._shared:
             table = self._tables[resource] = table.copy()
-        self._shared.pop(resource, None)
+            del self._shared[resource]
         if obj is None:
             table.drop(key)
         else:
@@ -352,7 +355,7 @@ class Store:
             while self._delivered < self._durable:
                 self._delivered += 1
                 event = self._log.at(self._delivered)
-                for watch in tuple(self._watches.get(event.object.resource, ())):
+                for watch in self._watches.get(event.object.resource, ()):
                     watch.offer(event)
         finally:
             self._dispatching = False
@@ -369,7 +372,7 @@ class Store:
         taken = self._rewind(self._durable)
         for resource in dict.fromkeys(event.object.resource for event in taken):
             own = [event for event in taken if event.object.resource == resource]
-            for watch in tuple(self._watches.get(resource, ())):
+            for watch in self._watches.get(resource, ()):
                 watch.take_back(own, self._durable)
         waiting, self._waiters = self._waiters, []
         for _, waiter in waiting:
@@ -400,14 +403,13 @@ class Store:
                     watch.offer(event)
             watch.position = max(watch.position, upto)
         if watch.running:
-            self._watches.setdefault(resource, []).append(watch)
+            self._watches[resource] = (*self._watches.get(resource, ()), watch)
         return watch
 
     def forget_watch(self, watch: StoreWatch) -> None:
         """Drop a watch that was stopped."""
-        running = self._watches.get(watch.resource, [])
-        if watch in running:
-            running.remove(watch)
+        running = self._watches.get(watch.resource, ())
+        self._watches[watch.resource] = tuple(one for one in running if one is not watch)
 
     # --- Keeping and copying -----------------------------------------------------------------------------------------
 

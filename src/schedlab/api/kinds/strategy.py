@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+import msgspec
+
 from schedlab.api.kinds.scales import ScaleRules
 from schedlab.api.object import Object, StoredObject
 from schedlab.api.rules.likeness import Likeness
@@ -22,15 +24,14 @@ from schedlab.apimachinery.field_selectors import DEFAULT_FIELD_LABELS, FieldLab
 from schedlab.apimachinery.user import NOBODY, User
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(msgspec.Struct, frozen=True):
     """What the rules of a kind may depend on besides the object."""
 
     features: FeatureGates
     #: The time of the request as the wire has it.
     now: str
     #: Texts for the client that are no errors.
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = []
     #: Who asks.
     user: User = NOBODY
     #: Whether anybody hears the warnings, which take their time to find.

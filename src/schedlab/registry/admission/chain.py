@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import msgspec
+
 from schedlab.api.object import Object
 from schedlab.kernel.errors import SchedlabError
 
@@ -21,8 +23,7 @@ if TYPE_CHECKING:
 Operation: TypeAlias = Literal["CREATE", "UPDATE", "DELETE"]
 
 
-@dataclass(slots=True)
-class Attributes:
+class Attributes(msgspec.Struct):
     """One request as admission sees it; `obj` is None for a deletion, `old` for a creation."""
 
     operation: Operation
@@ -50,17 +51,21 @@ class Admission:
     validate: Step | None = None
     #: The resources it looks at; None is all.
     resources: Collection[str] | None = None
+    #: The subresources of them, "" being the object itself; None is all.
+    subresources: Collection[str] | None = None
     #: Whether what it does depends on nothing but the request, the store, `core.random` and the second of the request,
     #: so that it need not be asked about a request that is like an earlier one.
     repeats: bool = False
 
-    def looks_at(self, resource: str) -> bool:
-        return self.resources is None or resource in self.resources
+    def looks_at(self, resource: str, subresource: str) -> bool:
+        return (self.resources is None or resource in self.resources) and (
+            self.subresources is None or subresource in self.subresources
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """What looks at the requests of one resource."""
+    """What looks at the requests of one resource or subresource."""
 
     mutate: tuple[Step, ...]
     validate: tuple[Step, ...]
@@ -79,29 +84,29 @@ class Chain:
 
     def _arrange(self, plugins: Sequence[Admission]) -> None:
         self.plugins = plugins
-        self._of: dict[str, _Steps] = {}
+        self._of: dict[tuple[str, str], _Steps] = {}
 
-    def _steps(self, resource: str) -> _Steps:
-        found = self._of.get(resource)
+    def _steps(self, resource: str, subresource: str) -> _Steps:
+        found = self._of.get((resource, subresource))
         if found is None:
-            concerned = [plugin for plugin in self.plugins if plugin.looks_at(resource)]
-            found = self._of[resource] = _Steps(
+            concerned = [plugin for plugin in self.plugins if plugin.looks_at(resource, subresource)]
+            found = self._of[resource, subresource] = _Steps(
                 tuple(plugin.mutate for plugin in concerned if plugin.mutate is not None),
                 tuple(plugin.validate for plugin in concerned if plugin.validate is not None),
                 repeats=all(plugin.repeats for plugin in concerned),
             )
         return found
 
-    def repeats(self, resource: str) -> bool:
+    def repeats(self, resource: str, subresource: str) -> bool:
         """Say whether a request that is like an earlier one, of which nothing has changed, meets the same steps."""
-        return self._steps(resource).repeats
+        return self._steps(resource, subresource).repeats
 
     def mutate(self, attributes: Attributes, core: Core) -> None:
-        for step in self._steps(attributes.resource.name).mutate:
+        for step in self._steps(attributes.resource.name, attributes.subresource).mutate:
             step(attributes, core)
 
     def validate(self, attributes: Attributes, core: Core) -> None:
-        for step in self._steps(attributes.resource.name).validate:
+        for step in self._steps(attributes.resource.name, attributes.subresource).validate:
             step(attributes, core)
 
 

@@ -37,8 +37,7 @@ def _admit_ingress(attributes: Attributes, core: Core) -> None:
 
 def _admit(attributes: Attributes, core: Core, resource: str, key: str, annotation: str) -> None:
     obj = attributes.obj
-    is_creation = attributes.operation == "CREATE" and not attributes.subresource
-    if attributes.resource.name != resource or not is_creation or obj is None:
+    if attributes.operation != "CREATE" or obj is None:
         return
     if obj.get("spec", {}).get(key) is not None or annotation in (obj["metadata"].get("annotations") or {}):
         return
@@ -58,8 +57,16 @@ def default_class(core: Core, resource: str, marks: Sequence[str]) -> str | None
 
 
 DEFAULT_STORAGE_CLASS: Final = Admission(
-    "DefaultStorageClass", mutate=_admit_claim, resources=("persistentvolumeclaims",), repeats=True
+    "DefaultStorageClass",
+    mutate=_admit_claim,
+    resources=("persistentvolumeclaims",),
+    subresources=("",),
+    repeats=True,
 )
 DEFAULT_INGRESS_CLASS: Final = Admission(
-    "DefaultIngressClass", mutate=_admit_ingress, resources=("ingresses.networking.k8s.io",), repeats=True
+    "DefaultIngressClass",
+    mutate=_admit_ingress,
+    resources=("ingresses.networking.k8s.io",),
+    subresources=("",),
+    repeats=True,
 )

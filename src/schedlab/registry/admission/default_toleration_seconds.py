@@ -16,7 +16,7 @@ _SECONDS: Final = 300
 
 
 def _admit(attributes: Attributes, _core: Core) -> None:
-    if attributes.resource.name != "pods" or attributes.subresource or attributes.obj is None:
+    if attributes.obj is None:
         return
     spec = attributes.obj["spec"]
     tolerations: list[dict[str, Any]] = spec.get("tolerations") or []
@@ -32,5 +32,5 @@ def _tolerates(toleration: dict[str, Any], key: str) -> bool:
 
 
 DEFAULT_TOLERATION_SECONDS: Final = Admission(
-    "DefaultTolerationSeconds", mutate=_admit, resources=("pods",), repeats=True
+    "DefaultTolerationSeconds", mutate=_admit, resources=("pods",), subresources=("",), repeats=True
 )

@@ -15,7 +15,7 @@ from schedlab.registry.core import Core
 
 
 def _admit(attributes: Attributes, _core: Core) -> None:
-    if attributes.resource.name != "pods" or attributes.subresource or attributes.obj is None:
+    if attributes.obj is None:
         return
     spec = attributes.obj["spec"]
     containers = (*spec["containers"], *(spec.get("initContainers") or ()))
@@ -30,5 +30,5 @@ def _admit(attributes: Attributes, _core: Core) -> None:
 
 
 EXTENDED_RESOURCE_TOLERATION: Final = Admission(
-    "ExtendedResourceToleration", mutate=_admit, resources=("pods",), repeats=True
+    "ExtendedResourceToleration", mutate=_admit, resources=("pods",), subresources=("",), repeats=True
 )

@@ -17,7 +17,7 @@ _HOSTNAME: Final = "kubernetes.io/hostname"
 
 
 def _validate(attributes: Attributes, _core: Core) -> None:
-    if attributes.resource.name != "pods" or attributes.subresource or attributes.obj is None:
+    if attributes.obj is None:
         return
     affinity = (attributes.obj["spec"].get("affinity") or {}).get("podAntiAffinity") or {}
     for term in affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ():
@@ -31,5 +31,5 @@ def _validate(attributes: Attributes, _core: Core) -> None:
 
 
 LIMIT_POD_HARD_ANTI_AFFINITY_TOPOLOGY: Final = Admission(
-    "LimitPodHardAntiAffinityTopology", validate=_validate, resources=("pods",), repeats=True
+    "LimitPodHardAntiAffinityTopology", validate=_validate, resources=("pods",), subresources=("",), repeats=True
 )

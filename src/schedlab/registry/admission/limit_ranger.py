@@ -42,7 +42,7 @@ def _admit(attributes: Attributes, core: Core) -> None:
 
 def _validate(attributes: Attributes, core: Core) -> None:
     obj = attributes.obj
-    if attributes.resource.name not in (_PODS, _CLAIMS) or obj is None:
+    if obj is None:
         return
     check = _check_pod if attributes.resource.name == _PODS else _check_claim
     pod_level = core.features.enabled("PodLevelResources")
@@ -55,7 +55,7 @@ def _validate(attributes: Attributes, core: Core) -> None:
 def _limit_ranges(attributes: Attributes, core: Core) -> Sequence[StoredObject]:
     """Return what bounds the object; pods change their resources by their creation and by resizing alone."""
     is_pod, subresource = attributes.resource.name == _PODS, attributes.subresource
-    if attributes.operation == "DELETE" or (subresource and not (is_pod and subresource == "resize")):
+    if attributes.operation == "DELETE" or (subresource and not is_pod):
         return ()
     if is_pod and attributes.operation == "UPDATE" and subresource != "resize":
         return ()
@@ -205,5 +205,10 @@ def _ratio(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amo
 
 
 LIMIT_RANGER: Final = Admission(
-    "LimitRanger", mutate=_admit, validate=_validate, resources=(_PODS, _CLAIMS), repeats=True
+    "LimitRanger",
+    mutate=_admit,
+    validate=_validate,
+    resources=(_PODS, _CLAIMS),
+    subresources=("", "resize"),
+    repeats=True,
 )

@@ -20,8 +20,7 @@ _ANNOTATION: Final = "volume.beta.kubernetes.io/storage-class"
 
 def _validate(attributes: Attributes, core: Core) -> None:
     new, old = attributes.obj, attributes.old
-    is_update = attributes.operation == "UPDATE" and not attributes.subresource
-    if attributes.resource.name != "persistentvolumeclaims" or not is_update or new is None or old is None:
+    if attributes.operation != "UPDATE" or new is None or old is None:
         return
     if not _size(new) > _size(old):
         return
@@ -54,5 +53,9 @@ def _class(claim: Object) -> str:
 
 
 PERSISTENT_VOLUME_CLAIM_RESIZE: Final = Admission(
-    "PersistentVolumeClaimResize", validate=_validate, resources=("persistentvolumeclaims",), repeats=True
+    "PersistentVolumeClaimResize",
+    validate=_validate,
+    resources=("persistentvolumeclaims",),
+    subresources=("",),
+    repeats=True,
 )

@@ -21,7 +21,7 @@ _ANNOTATION: Final = "scheduler.alpha.kubernetes.io/node-selector"
 
 
 def _admit(attributes: Attributes, core: Core) -> None:
-    if attributes.resource.name != "pods" or attributes.subresource or attributes.obj is None:
+    if attributes.obj is None:
         return
     if attributes.operation != "CREATE":
         return
@@ -47,4 +47,6 @@ def _read(text: str) -> dict[str, str]:
     return found
 
 
-POD_NODE_SELECTOR: Final = Admission("PodNodeSelector", mutate=_admit, resources=("pods",), repeats=True)
+POD_NODE_SELECTOR: Final = Admission(
+    "PodNodeSelector", mutate=_admit, resources=("pods",), subresources=("",), repeats=True
+)

@@ -22,7 +22,7 @@ _OS: Final = "kubernetes.io/os"
 
 def _validate(attributes: Attributes, core: Core) -> None:
     new, old = attributes.obj, attributes.old
-    if attributes.resource.name != "pods" or attributes.subresource != "resize" or new is None or old is None:
+    if new is None or old is None:
         return
     name = new["spec"].get("nodeName")
     if not name or new["metadata"].get("generation", 0) == old["metadata"].get("generation", 0):
@@ -69,4 +69,6 @@ def _requests(spec: Object) -> dict[str, Quantity]:
     return total
 
 
-POD_RESIZE_VALIDATOR: Final = Admission("PodResizeValidator", validate=_validate, resources=("pods",), repeats=True)
+POD_RESIZE_VALIDATOR: Final = Admission(
+    "PodResizeValidator", validate=_validate, resources=("pods",), subresources=("resize",), repeats=True
+)

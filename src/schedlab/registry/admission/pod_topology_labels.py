@@ -15,17 +15,15 @@ _LABELS: Final = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone"
 
 
 def _admit(attributes: Attributes, core: Core) -> None:
-    if attributes.resource.name != "pods" or attributes.operation != "CREATE" or attributes.obj is None:
+    if attributes.operation != "CREATE" or attributes.obj is None:
         return
     if not core.features.enabled("PodTopologyLabelsAdmission"):
         return
     if attributes.subresource == "":
         node_name = attributes.obj["spec"].get("nodeName", "")
-    elif attributes.subresource == "binding":
+    else:
         target = attributes.obj.get("target", {})
         node_name = target.get("name", "") if target.get("kind") == "Node" else ""
-    else:
-        return
     node = core.find("nodes", "", node_name) if node_name else None
     if node is None:
         return
@@ -35,4 +33,6 @@ def _admit(attributes: Attributes, core: Core) -> None:
         metadata["labels"] = {**copied, **metadata.get("labels", {})}
 
 
-POD_TOPOLOGY_LABELS: Final = Admission("PodTopologyLabels", mutate=_admit, resources=("pods",), repeats=True)
+POD_TOPOLOGY_LABELS: Final = Admission(
+    "PodTopologyLabels", mutate=_admit, resources=("pods",), subresources=("", "binding"), repeats=True
+)

@@ -19,7 +19,7 @@ _NO_CLASS: Final = PriorityClass(preemption_policy="PreemptLowerPriority")
 
 
 def _admit(attributes: Attributes, core: Core) -> None:
-    if attributes.resource.name != "pods" or attributes.subresource or attributes.obj is None:
+    if attributes.resource.name != "pods" or attributes.obj is None:
         return
     spec = attributes.obj["spec"]
     if attributes.old is not None:
@@ -79,4 +79,6 @@ def _validate(attributes: Attributes, core: Core) -> None:
         )
 
 
-PRIORITY: Final = Admission("Priority", mutate=_admit, validate=_validate, resources=("pods", _CLASSES), repeats=True)
+PRIORITY: Final = Admission(
+    "Priority", mutate=_admit, validate=_validate, resources=("pods", _CLASSES), subresources=("",), repeats=True
+)

@@ -117,4 +117,6 @@ def _note(core: Core, stored: StoredObject, used: quota.Amounts) -> None:
     core.store.update(StoredObject.encode(_QUOTAS, new, core.store.next_revision), stored.revision)
 
 
-RESOURCE_QUOTA: Final = Admission("ResourceQuota", validate=_validate, repeats=True)
+RESOURCE_QUOTA: Final = Admission(
+    "ResourceQuota", validate=_validate, subresources=("", "resize", "status"), repeats=True
+)

@@ -52,7 +52,7 @@ def _validate(attributes: Attributes, core: Core) -> None:
 
 
 def _concerns(attributes: Attributes) -> bool:
-    return attributes.resource.name == "pods" and attributes.operation == "CREATE" and not attributes.subresource
+    return attributes.operation == "CREATE"
 
 
 def _class(attributes: Attributes, spec: Object, core: Core) -> Object:
@@ -125,4 +125,6 @@ def _equal(one: Toleration, other: Toleration) -> bool:
     return same and one.get("tolerationSeconds") == other.get("tolerationSeconds")
 
 
-RUNTIME_CLASS: Final = Admission("RuntimeClass", mutate=_admit, validate=_validate, resources=("pods",), repeats=True)
+RUNTIME_CLASS: Final = Admission(
+    "RuntimeClass", mutate=_admit, validate=_validate, resources=("pods",), subresources=("",), repeats=True
+)

@@ -56,7 +56,7 @@ _CONTAINERS: Final = {
 
 def _admit(attributes: Attributes, core: Core) -> None:
     pod = attributes.obj
-    if attributes.resource.name != "pods" or attributes.subresource or pod is None or attributes.operation != "CREATE":
+    if attributes.subresource or pod is None or attributes.operation != "CREATE":
         return
     if _is_mirror(pod):
         _check_mirror(attributes, pod)
@@ -74,7 +74,7 @@ def _admit(attributes: Attributes, core: Core) -> None:
 
 def _validate(attributes: Attributes, core: Core) -> None:
     pod = attributes.obj
-    if attributes.resource.name != "pods" or pod is None:
+    if pod is None:
         return
     adds_containers = attributes.operation == "UPDATE" and attributes.subresource == "ephemeralcontainers"
     if not adds_containers and (attributes.operation != "CREATE" or attributes.subresource):
@@ -234,5 +234,10 @@ def _foreign_secret_of_containers(spec: Object, account: StoredObject, kinds: tu
 
 
 SERVICE_ACCOUNT: Final = Admission(
-    "ServiceAccount", mutate=_admit, validate=_validate, resources=("pods",), repeats=True
+    "ServiceAccount",
+    mutate=_admit,
+    validate=_validate,
+    resources=("pods",),
+    subresources=("", "ephemeralcontainers"),
+    repeats=True,
 )

@@ -23,8 +23,8 @@ _FINALIZERS: Final = {
 
 def _admit(attributes: Attributes, core: Core) -> None:
     name = attributes.resource.name
-    finalizer = _FINALIZERS.get(name)
-    if finalizer is None or attributes.operation != "CREATE" or attributes.subresource or attributes.obj is None:
+    finalizer = _FINALIZERS[name]
+    if attributes.operation != "CREATE" or attributes.obj is None:
         return
     if name == _CLASSES and not core.features.enabled("VolumeAttributesClass"):
         return
@@ -35,5 +35,5 @@ def _admit(attributes: Attributes, core: Core) -> None:
 
 
 STORAGE_OBJECT_IN_USE_PROTECTION: Final = Admission(
-    "StorageObjectInUseProtection", mutate=_admit, resources=_FINALIZERS, repeats=True
+    "StorageObjectInUseProtection", mutate=_admit, resources=_FINALIZERS, subresources=("",), repeats=True
 )

@@ -17,8 +17,7 @@ _EFFECT: Final = "NoSchedule"
 
 def _admit(attributes: Attributes, _core: Core) -> None:
     node = attributes.obj
-    is_creation = attributes.operation == "CREATE" and not attributes.subresource
-    if attributes.resource.name != "nodes" or not is_creation or node is None:
+    if attributes.operation != "CREATE" or node is None:
         return
     spec = node.setdefault("spec", {})
     taints: list[dict[str, Any]] = spec.get("taints") or []
@@ -26,4 +25,6 @@ def _admit(attributes: Attributes, _core: Core) -> None:
         spec["taints"] = [*taints, {"key": _KEY, "effect": _EFFECT}]
 
 
-TAINT_NODES_BY_CONDITION: Final = Admission("TaintNodesByCondition", mutate=_admit, resources=("nodes",), repeats=True)
+TAINT_NODES_BY_CONDITION: Final = Admission(
+    "TaintNodesByCondition", mutate=_admit, resources=("nodes",), subresources=("",), repeats=True
+)

@@ -26,7 +26,7 @@ _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 _READ_WRITE: Final = ("get", "patch", "update")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CustomResource(Resource):
     """A version of a custom resource."""
 

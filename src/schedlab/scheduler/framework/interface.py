@@ -17,6 +17,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+import msgspec
+
 from schedlab.scheduler.framework.helpers.lazy import lazy
 
 if TYPE_CHECKING:
@@ -135,8 +137,7 @@ class PostFilterResult:
     nominating: NominatingInfo | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(msgspec.Struct, frozen=True):
     """What a plugin wants done before it can go on: writes, then optionally waiting for events of some kinds.
 
     Writes are submitted together. When every one is answered the runtime calls the plugin's `resume` (see

@@ -41,7 +41,7 @@ class PodGroups:
 
     def put(self, pod: PodInfo) -> None:
         """Take in a pod that is new, or has changed."""
-        group = group_of(pod)
+        group = None if pod.pod.spec.scheduling_group is None else group_of(pod)
         if group is not None:
             self._members.setdefault(group, {})[pod.uid] = pod
 
