@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from schedlab.api.views.core import Pod, PodAffinityTerm, WeightedPodAffinityTerm
 
 _SHARED_MAX: Final = 1024
+#: So many kinds of pods with the same facts are remembered.
+_KINDS_MAX: Final = 4
 _shared: dict[tuple[bytes, str], PodFacts] = {}
 
 
@@ -134,14 +136,19 @@ class PodFacts:
         self._pod = pod
         self._stored = stored
         self._namespace = pod.metadata.namespace
-        self._kind: PodKind | None = None
+        self._kinds: tuple[PodKind, ...] = ()
 
     def kind(self, labels: Mapping[str, str], *, terminating: bool) -> PodKind:
-        """Return the kind of a pod with these labels; pods with the same facts are mostly of the same."""
-        known = self._kind
-        if known is None or known.terminating != terminating or known.labels != labels:
-            known = self._kind = kind_of(self._namespace, labels, terminating=terminating)
-        return known
+        """Return the kind of a pod with these labels; pods with the same facts are mostly of few kinds.
+
+        Binding gives a pod labels of its node, so that it is of one kind before and of another one afterwards.
+        """
+        for known in self._kinds:
+            if known.terminating == terminating and known.labels == labels:
+                return known
+        found = kind_of(self._namespace, labels, terminating=terminating)
+        self._kinds = (found, *self._kinds[: _KINDS_MAX - 1])
+        return found
 
     @lazy
     def requests(self) -> dict[str, int]:

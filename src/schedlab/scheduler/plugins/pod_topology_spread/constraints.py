@@ -17,7 +17,7 @@ from schedlab.apimachinery.selectors import Selector, everything, from_map, noth
 
 if TYPE_CHECKING:
     from schedlab.api.rules.node_affinity import RequiredNodeAffinity
-    from schedlab.api.views.core import Node, Toleration
+    from schedlab.api.views.core import Node, Service, Toleration
     from schedlab.api.views.meta import OwnerReference
     from schedlab.client.listers import Listers
     from schedlab.scheduler.framework.pod_facts import PodFacts
@@ -70,6 +70,8 @@ class ConstraintSource:
         self._parsed_defaults: dict[str, tuple[Constraint, ...]] = {}
         # The default constraints with the selector that was found last: mostly it is that of the next pod.
         self._completed: dict[str, tuple[tuple[Constraint, ...], Selector, tuple[Constraint, ...]]] = {}
+        # The same of pods that nobody owns: what services there were, what labels the pod had, what selects it.
+        self._selected: tuple[Sequence[Service], Mapping[str, str], Selector] | None = None
 
     def may_have(self, pod: PodInfo, action: str) -> bool:
         """Whether the pod may have constraints with that `whenUnsatisfiable`: its own, or default ones."""
@@ -98,7 +100,7 @@ class ConstraintSource:
                 self._parsed_defaults[action] = constraints
         if not constraints:
             return ()
-        selector = default_selector(pod, self._listers)
+        selector = self._default_selector(pod)
         if selector.is_empty:
             return ()
         known = self._completed.get(action)
@@ -107,6 +109,17 @@ class ConstraintSource:
         found = tuple(replace(constraint, selector=selector) for constraint in constraints)
         self._completed[action] = constraints, selector, found
         return found
+
+    def _default_selector(self, pod: PodInfo) -> Selector:
+        services: Sequence[Service] = self._listers.lister("services").list(pod.namespace)
+        owner = pod.pod.metadata.controller()
+        if owner is not None:
+            return _with_owner(pod.namespace, owner, _selected_by(services, pod.labels), self._listers)
+        known = self._selected
+        if known is None or known[0] != services or known[1] != pod.labels:
+            merged = _selected_by(services, pod.labels)
+            known = self._selected = services, pod.labels, from_map(merged) if merged else everything()
+        return known[2]
 
     def _parse(
         self, constraints: Iterable[TopologySpreadConstraint], pod_labels: Mapping[str, str], action: str
@@ -132,17 +145,14 @@ class ConstraintSource:
         return selector.with_requirements(*from_map(labels).requirements) if labels else selector
 
 
-def default_selector(pod: PodInfo, listers: Listers) -> Selector:
-    """Return what selects the pod in the services that match it and in the controller that owns it."""
+def _selected_by(services: Iterable[Service], labels: Mapping[str, str]) -> dict[str, str]:
+    """Return the labels by which services select a pod with these labels."""
     merged: dict[str, str] = {}
-    for service in listers.lister("services").list(pod.namespace):
+    for service in services:
         # A service without a selector stands for endpoints of another make, not for all pods.
-        if service.spec.selector and from_map(service.spec.selector).matches(pod.labels):
+        if service.spec.selector and from_map(service.spec.selector).matches(labels):
             merged.update(service.spec.selector)
-    owner = pod.pod.metadata.controller()
-    if owner is None:
-        return from_map(merged) if merged else everything()
-    return _with_owner(pod.namespace, owner, merged, listers)
+    return merged
 
 
 def _with_owner(namespace: str, owner: OwnerReference, merged: dict[str, str], listers: Listers) -> Selector:

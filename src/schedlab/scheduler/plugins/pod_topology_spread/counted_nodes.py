@@ -34,7 +34,7 @@ class CountedNodes:
     """The nodes that count for pods with the same facts and constraints.
 
     with_keys: bool[N], nodes with the topology keys of all constraints, or all where those are not needed. is_complete:
-    they are all nodes. labels: the column of each constraint. masks: of each constraint bool[N], the nodes that count;
+    they are all nodes. queries: what each constraint speaks of, None of no pods. labels: the column of each. masks: of each constraint bool[N], the nodes that count;
     None where all do that have the label. domains: of each constraint bool[V + 1], the domains with a node that counts.
     """
 
@@ -42,6 +42,7 @@ class CountedNodes:
     affinity: RequiredNodeAffinity
     with_keys: NDArray[np.bool_]
     is_complete: bool
+    queries: tuple[PodQuery | None, ...]
     labels: tuple[LabelColumn, ...]
     masks: tuple[NDArray[np.bool_] | None, ...]
     domains: tuple[NDArray[np.bool_], ...]
@@ -71,14 +72,21 @@ class CountedNodes:
             labels.append(label)
             masks.append(None if is_whole else mask)
             domains.append(counted)
-        return cls(constraints, affinity, with_keys, bool(with_keys.all()), tuple(labels), tuple(masks), tuple(domains))
+        queries = tuple(_query(pod.namespace, constraint) for constraint in constraints)
+        is_complete = bool(with_keys.all())
+        return cls(constraints, affinity, with_keys, is_complete, queries, tuple(labels), tuple(masks), tuple(domains))
 
-    def sums(self, table: NodeTable, namespace: str, at: int) -> NDArray[np.int64]:
+    def matching_pods(self, table: NodeTable, at: int) -> NDArray[np.int32]:
+        """Return how many pods on each node a constraint speaks of, int32[N]; terminating pods are left out."""
+        query = self.queries[at]
+        return np.zeros(len(table), np.int32) if query is None else PodIndex.of(table).per_node(query)
+
+    def sums(self, table: NodeTable, at: int) -> NDArray[np.int64]:
         """Return how many pods of a constraint there are on nodes that count, by value of its label: int64[V + 1].
 
         The last number is always 0; see sums_by_value.
         """
-        return sums_by_value(self.labels[at], matching_pods(table, namespace, self.constraints[at]), self.masks[at])
+        return sums_by_value(self.labels[at], self.matching_pods(table, at), self.masks[at])
 
 
 class KeptNodes:
@@ -145,9 +153,7 @@ def all_keys_mask(table: NodeTable, constraints: Sequence[Constraint]) -> NDArra
     return mask
 
 
-def matching_pods(table: NodeTable, namespace: str, constraint: Constraint) -> NDArray[np.int32]:
-    """Return how many pods on each node the constraint speaks of, int32[N]; terminating pods are left out."""
+def _query(namespace: str, constraint: Constraint) -> PodQuery | None:
     if constraint.selector.is_empty:
-        return np.zeros(len(table), np.int32)
-    query = PodQuery((PodTerm((namespace,), constraint.selector),), terminating=False)
-    return PodIndex.of(table).per_node(query)
+        return None
+    return PodQuery((PodTerm((namespace,), constraint.selector),), terminating=False)

@@ -80,7 +80,7 @@ def make_state(table: NodeTable, pod: PodInfo, nodes: CountedNodes) -> FilterSta
     """Count the pods of every constraint in every domain that counts."""
     domains = []
     for at, (constraint, label, counted) in enumerate(zip(nodes.constraints, nodes.labels, nodes.domains, strict=True)):
-        counts = nodes.sums(table, pod.namespace, at)
+        counts = nodes.sums(table, at)
         domains.append(Domains(constraint, label, counts, counted, int(constraint.selector.matches(pod.labels))))
     return FilterState(tuple(domains), nodes)
 

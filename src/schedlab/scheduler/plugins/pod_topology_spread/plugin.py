@@ -204,7 +204,7 @@ class PodTopologySpread:
         # The system's defaults are meant for every cluster, so there they make do with the keys a node has.
         requires_all_keys = bool(pod.pod.spec.topology_spread_constraints) or not self._system_defaulted
         nodes = self._scored_nodes.of(table, pod, constraints, requires_all_keys=requires_all_keys)
-        state.write(_SCORE_STATE, scoring.make_state(table, pod, nodes, rows))
+        state.write(_SCORE_STATE, scoring.make_state(table, nodes, rows))
         return None
 
     def score(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> tuple[int, Status | None]:

@@ -15,7 +15,7 @@ from schedlab.api.rules.topology import HOSTNAME
 from schedlab.kernel.logarithm import natural_logarithm
 from schedlab.scheduler.framework.explanations import Formula
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
-from schedlab.scheduler.plugins.pod_topology_spread.counted_nodes import CountedNodes, matching_pods
+from schedlab.scheduler.plugins.pod_topology_spread.counted_nodes import CountedNodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,16 +57,16 @@ class ScoreState:
         return self.ignored is not None and bool(self.ignored[row])
 
 
-def make_state(table: NodeTable, pod: PodInfo, nodes: CountedNodes, rows: NDArray[np.int64]) -> ScoreState:
+def make_state(table: NodeTable, nodes: CountedNodes, rows: NDArray[np.int64]) -> ScoreState:
     """Count the pods of every constraint by domain, and weigh by how many domains there are to choose from."""
     scored = rows if nodes.is_complete else rows[nodes.with_keys[rows]]
     domains = []
     for at, (constraint, label) in enumerate(zip(nodes.constraints, nodes.labels, strict=True)):
         per_node, by_value = None, None
         if constraint.topology_key == HOSTNAME:
-            per_node, size = matching_pods(table, pod.namespace, constraint), len(scored)
+            per_node, size = nodes.matching_pods(table, at), len(scored)
         else:
-            by_value, size = _sums(table, pod.namespace, nodes, at), _domain_number(label, scored)
+            by_value, size = _sums(table, nodes, at), _domain_number(label, scored)
         domains.append(DomainScores(constraint, label, size, natural_logarithm(size + 2), per_node, by_value))
     return ScoreState(tuple(domains), None if nodes.is_complete else ~nodes.with_keys)
 
@@ -80,13 +80,12 @@ def _domain_number(label: LabelColumn, rows: NDArray[np.int64]) -> int:
     return int(np.count_nonzero(np.bincount(ids + 1)))
 
 
-def _sums(table: NodeTable, namespace: str, nodes: CountedNodes, at: int) -> NDArray[np.int64]:
+def _sums(table: NodeTable, nodes: CountedNodes, at: int) -> NDArray[np.int64]:
     """Sum up by value; the pods of nodes without the label count for the empty value."""
-    sums, label, mask = nodes.sums(table, namespace, at), nodes.labels[at], nodes.masks[at]
+    sums, label, mask = nodes.sums(table, at), nodes.labels[at], nodes.masks[at]
     empty = label.values.find("")
     if empty >= 0 and mask is not None:
-        per_node = matching_pods(table, namespace, nodes.constraints[at])
-        sums[empty] += int(per_node[mask & (label.ids < 0)].sum())
+        sums[empty] += int(nodes.matching_pods(table, at)[mask & (label.ids < 0)].sum())
     return sums
 
 
