@@ -38,15 +38,23 @@ def recorded(rows: NDArray[np.int64], total: int) -> NDArray[np.int32]:
     return rows.astype(np.int32)
 
 
-def columns(values: NDArray[Any], rows: NDArray[np.int64], total: int) -> NDArray[Any]:
-    """Return `values[..., rows]` of values over a table of that size, as a copy; of a ring that is one or two pieces."""
+def columns(
+    values: NDArray[Any], rows: NDArray[np.int64], total: int, order: NDArray[np.int64] | None = None
+) -> NDArray[Any]:
+    """Return `values[..., rows]` of values over a table of that size, as a copy; of a ring that is one or two pieces.
+
+    order: int64[K], what to take of the first axis; None: all.
+    """
     size = len(rows)
     if rows.base is not _twice(total)[0] or not size:
-        return values.take(rows, -1)
+        taken = values.take(rows, -1)
+        return taken if order is None else taken.take(order, 0)
     first = int(rows[0])
     if first + size <= total:
-        return values[..., first : first + size].copy()
-    return np.concatenate((values[..., first:], values[..., : first + size - total]), -1)
+        piece = values[..., first : first + size]
+        return piece.copy() if order is None else piece.take(order, 0)
+    taken = np.concatenate((values[..., first:], values[..., : first + size - total]), -1)
+    return taken if order is None else taken.take(order, 0)
 
 
 def ring_start(rows: NDArray[Any], total: int) -> int | None:

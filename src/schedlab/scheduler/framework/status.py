@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -121,12 +120,6 @@ class ReasonTable:
 
 # One table for the process: ids are only compared and rendered, never stored across processes.
 REASONS: Final = ReasonTable()
-
-
-@lru_cache(maxsize=16)
-def all_successful(size: int) -> NodeStatuses:
-    """Return M times success, as views of one value each: not to be changed."""
-    return NodeStatuses(np.broadcast_to(np.uint8(0), size), np.broadcast_to(np.int32(0), size))
 
 
 @dataclass(slots=True)

@@ -220,6 +220,9 @@ class Evaluation:
         )
         self.rejected[row] = first != PASSED
         self.rejections += (first != PASSED) - was_rejected
+        if was_rejected and first == PASSED:
+            # Meanwhile it may have changed without being scored.
+            self._scored_at = None
 
     def _filter_slice(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice, asked: _Places) -> None:
         for place, plugin in asked:
@@ -229,6 +232,7 @@ class Evaluation:
             self.code[place, rows] = found.code
             self.reason[place, rows] = found.reason
         self.rejected[rows] = self.code[:, rows].any(axis=0)
+        self._scored_at = None
         self.rejections = int(np.count_nonzero(self.rejected))
         self._find_first(rows)
         self._every = None
@@ -328,6 +332,19 @@ class Evaluation:
         self._scored[row] = table.generation[row]
 
 
+class Layout(NamedTuple):
+    """How the scores of S plugins lie in KeptScores.
+
+    order: int64[2 S + 1] of raw, final and total, None when it is theirs. others: places of the plugins of which nothing
+    is kept. offsets: see framework.record.ScoreRecord.
+    """
+
+    names: tuple[str, ...]
+    order: NDArray[np.int64] | None
+    others: list[int]
+    offsets: tuple[int | None, ...]
+
+
 class KeptScores:
     """Raw scores of row-local plugins: int64[S, N], and what becomes of them while normalising changes nothing.
 
@@ -357,6 +374,7 @@ class KeptScores:
         self._uneven = np.zeros(size, np.bool_)
         #: Whether final and total hold for every row that is up to date.
         self.is_even = self._known
+        self._layout: Layout | None = None
         self._all_scores = tuple(enumerate(self.plugins))
         self._pod_scores = _of_pods(self._all_scores, "score_looks_at")
         #: What those plugins said of nodes by their amounts; None when other things count, or scores are normalised.
@@ -368,9 +386,28 @@ class KeptScores:
             else None
         )
 
-    def take(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return raw, final and total of rows: int64[F], as copies."""
-        taken, count = columns(self._all, rows, self._all.shape[1]), len(self.plugins)
+    def layout(self, names: tuple[str, ...]) -> Layout:
+        """Return where to find what is known of the plugins with these names."""
+        if self._layout is None or self._layout.names != names:
+            self._layout = self._lay_out(names)
+        return self._layout
+
+    def _lay_out(self, names: tuple[str, ...]) -> Layout:
+        # Of the others it does not matter what is taken.
+        places = [self.places.get(name, 0) for name in names]
+        count = len(self.plugins)
+        order = (*places, *(count + place for place in places), 2 * count)
+        known = dict(zip(self.names, self.offsets, strict=True))
+        others = [index for index, name in enumerate(names) if name not in self.places]
+        in_order = order == tuple(range(2 * count + 1))
+        offsets = tuple(map(known.get, names))
+        return Layout(names, None if in_order else np.array(order, np.int64), others, offsets)
+
+    def take(
+        self, rows: NDArray[np.int64], layout: Layout
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return raw and final: int64[S, F], total: int64[F] of S plugins and of rows: int64[F], as copies."""
+        taken, count = columns(self._all, rows, self._all.shape[1], layout.order), len(layout.names)
         return taken[:count], taken[count:-1], taken[-1]
 
     def set_row(self, state: CycleState, pod: PodInfo, table: NodeTable, row: int, *, same_node: bool) -> None:

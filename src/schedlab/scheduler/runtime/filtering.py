@@ -182,8 +182,6 @@ class FilterRun:
         self.is_full = False
         # What array forms have said of all nodes, by the place of the plugin.
         self._said: dict[int, NodeStatuses] = {}
-        # Whether none of those has an objection, as far as is known.
-        self._all_said_yes = False
         #: Called after every search with the names of the plugins and what was found.
         self.on_search: Callable[[Sequence[str], Search], None] | None = None
 
@@ -214,29 +212,13 @@ class FilterRun:
     def _all_pass(self, start: int, size: int, total: int) -> bool:
         """Whether it is known that no filter objects to any of `size` nodes from `start` on."""
         kept = self._kept
-        if kept is None or not total or self._tap is not None:
-            return False
-        if self.names != kept.filter_names and not self._others_pass(kept):
+        if kept is None or not total or self.names != kept.filter_names or self._tap is not None:
             return False
         end = start + size
         pieces = (slice(start, end),) if end <= total else (slice(start, total), slice(0, end - total))
         for rows in pieces:
             if not kept.refresh_filters(self._state, self._pod, self._table, rows) or kept.rejects_any(rows):
                 return False
-        return True
-
-    def _others_pass(self, kept: Evaluation) -> bool:
-        """Whether the filters about which nothing is kept object to no node at all; only where that is asked for anyway."""
-        if not self.is_full:
-            return False
-        for index, plugin in enumerate(self.plugins):
-            if plugin.name in kept.filter_places:
-                continue
-            array_form = getattr(plugin, "filter_nodes", None)
-            said = None if array_form is None else self._ask_all(index, array_form)
-            if said is None or said.code.any():
-                return False
-        self._all_said_yes = True
         return True
 
     def _knows_all(self) -> bool:
@@ -352,22 +334,16 @@ class FilterRun:
         return verdicts
 
     def _ask(self, index: int, array_form: Callable[..., object], rows: slice) -> NodeStatuses:
-        said = self._ask_all(index, array_form) if self.is_full else self._said.get(index)
+        if self.is_full and index not in self._said:
+            size = len(self._table)
+            try:
+                self._said[index] = _verdicts(array_form(self._state, self._pod, self._table, slice(0, size)), size)
+            except Exception:  # noqa: BLE001 - a plugin may raise anything; it may do so for nodes that nobody visits
+                self.is_full = False
+        said = self._said.get(index)
         if said is not None:
             return NodeStatuses(said.code[rows], said.reason[rows])
         return _verdicts(array_form(self._state, self._pod, self._table, rows), rows.stop - rows.start)
-
-    def _ask_all(self, index: int, array_form: Callable[..., object]) -> NodeStatuses | None:
-        """Ask once about all nodes; None when the plugin has no answer, and must be asked about those that are visited."""
-        said = self._said.get(index)
-        if said is None:
-            size = len(self._table)
-            try:
-                answer = array_form(self._state, self._pod, self._table, slice(0, size))
-                said = self._said[index] = _verdicts(answer, size)
-            except Exception:  # noqa: BLE001 - a plugin may raise anything; it may do so for nodes that nobody visits
-                self.is_full = False
-        return said
 
     def evaluate_each(self, rows: NDArray[np.int64]) -> Verdicts:
         """Return the verdicts on some rows by the scalar forms."""
@@ -394,7 +370,7 @@ class FilterRun:
             elif kept is None or name not in kept.filter_places:
                 everything = everything or self._for_dry_run()
                 others[index] = everything.only(self.plugins[index]).evaluate(whole)
-        passed = self._all_said_yes or not any(each.code.any() for each in others.values())
+        passed = not any(each.code.any() for each in others.values())
         if passed and kept is not None and not kept.rejections:
             return EveryVerdict(*_all_pass((len(self.plugins), size)))
         codes, reasons = np.zeros((len(self.plugins), size), np.uint8), np.zeros((len(self.plugins), size), np.int32)

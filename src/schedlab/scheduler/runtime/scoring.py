@@ -52,7 +52,7 @@ class ScoreFailure:
 
 @dataclass(slots=True)
 class _Known:
-    """What pods that were made alike have found out of S plugins and F nodes, the rest being 0.
+    """What pods that were made alike have found out of S plugins and F nodes; the rest means nothing yet.
 
     raw, final: int64[S, F]; total: int64[F] of what is final. unscored, unfinished: places of the plugins of which the raw
     and the final scores are not known. offsets: see framework.record.ScoreRecord.
@@ -66,23 +66,16 @@ class _Known:
     offsets: tuple[int | None, ...] | None = None
 
     @classmethod
-    def of(cls, found: KeptScores | None, rows: NDArray[np.int64], names: Sequence[str]) -> _Known:
-        raw, final = np.zeros((2, len(names), len(rows)), np.int64)
+    def of(cls, found: KeptScores | None, rows: NDArray[np.int64], names: tuple[str, ...]) -> _Known:
+        every = list(range(len(names)))
         if found is None:
-            every = list(range(len(names)))
+            raw, final = np.zeros((2, len(names), len(rows)), np.int64)
             return cls(raw, final, np.zeros(len(rows), np.int64), every, every)
-        kept_raw, kept_final, total = found.take(rows)
-        unscored = []
-        for index, name in enumerate(names):
-            place = found.places.get(name)
-            if place is None:
-                unscored.append(index)
-            else:
-                raw[index], final[index] = kept_raw[place], kept_final[place]
+        layout = found.layout(names)
+        raw, final, total = found.take(rows, layout)
         if found.is_even:
-            known = dict(zip(found.names, found.offsets, strict=True))
-            return cls(raw, final, total, unscored, unscored, tuple(map(known.get, names)))
-        return cls(raw, final, np.zeros(len(rows), np.int64), unscored, list(range(len(names))))
+            return cls(raw, final, total, layout.others, layout.others, layout.offsets)
+        return cls(raw, final, np.zeros(len(rows), np.int64), layout.others, every)
 
 
 def run_pre_score(
@@ -141,8 +134,6 @@ def run_score(
     found = None
     if kept is not None and infos is None:
         found = kept.refresh_scores(active, weights, state, pod, table, rows)
-        if found is not None and found.is_even and names == found.names:
-            return Scores(names, factors, *found.take(rows), found.offsets)
     known = _Known.of(found, rows, names)
     raw, final, total = known.raw, known.final, known.total
     for index in known.unscored:
@@ -156,6 +147,8 @@ def run_score(
         if failure is not None:
             text = f'running Normalize on Score plugins: plugin "{names[index]}" failed with: {error_text(failure)}'
             return _failed(text, names, factors, raw[:, :1])
+    if not known.unfinished:
+        return Scores(names, factors, raw, final, total, known.offsets)
     judged = final[known.unfinished]
     if judged.size and (judged.max() > MAX_NODE_SCORE or judged.min() < 0):
         problem = _invalid([names[index] for index in known.unfinished], judged)
@@ -202,7 +195,7 @@ def _score(
             scores = array_form(state, pod, table, rows)
             if isinstance(scores, Status):
                 return scores
-            np.copyto(out, scores, casting="same_kind")
+            out[:] = np.asarray(scores).astype(np.int64, casting="same_kind", copy=False)
             return None
         for at, info in enumerate(infos or [table.infos[row] for row in rows.tolist()]):
             score, status = plugin.score(state, pod, info)

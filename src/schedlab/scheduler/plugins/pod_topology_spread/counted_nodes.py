@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _KEPT_MAX: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CountedNodes:
     """The nodes that count for pods with the same facts and constraints.
 
@@ -84,9 +84,12 @@ class CountedNodes:
     def sums(self, table: NodeTable, at: int) -> NDArray[np.int64]:
         """Return how many pods of a constraint there are on nodes that count, by value of its label: int64[V + 1].
 
-        The last number is always 0; see sums_by_value.
+        The last number is always 0; see sums_by_value. Not to be changed, and to be read within this cycle only.
         """
-        return sums_by_value(self.labels[at], self.matching_pods(table, at), self.masks[at])
+        query, mask = self.queries[at], self.masks[at]
+        if query is not None and mask is None:
+            return PodIndex.of(table).per_domain(query, self.constraints[at].topology_key).counts
+        return sums_by_value(self.labels[at], self.matching_pods(table, at), mask)
 
 
 class KeptNodes:

@@ -8,12 +8,12 @@ removed on one node of a copy, as preemption does, both give the same number.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from schedlab.scheduler.framework.explanations import Fact
-from schedlab.scheduler.framework.status import NodeStatuses, Status, all_successful, unresolvable, unschedulable
+from schedlab.scheduler.framework.status import NodeStatuses, Status, unresolvable, unschedulable
 from schedlab.scheduler.plugins.pod_topology_spread.constraints import Constraint, has_all_keys
 from schedlab.scheduler.plugins.pod_topology_spread.counted_nodes import CountedNodes
 
@@ -153,14 +153,23 @@ def _explain_domain(domains: Domains, info: NodeInfo) -> Fact:
     return Fact(text, {**values, "domain": value, "count": count, "countWithPod": after, "skew": skew}, fits)
 
 
+class Mark(NamedTuple):
+    """What verdicts followed from: the nodes that count, and the domains of each constraint with too many pods."""
+
+    nodes: CountedNodes
+    skewed: tuple[bytes, ...]
+
+
+def mark_of(state: FilterState) -> Mark:
+    """Return what the verdicts follow from; while it stays the same, so do they."""
+    return Mark(state.nodes, tuple(domains.skewed().tobytes() for domains in state.domains))
+
+
 def filter_rows(state: FilterState, rows: slice, size: int) -> NodeStatuses:
     """Judge the nodes of a slice of that size."""
-    skewed = [domains.skewed() for domains in state.domains]
-    if state.nodes.is_complete and not any(each.any() for each in skewed):
-        return all_successful(size)
     statuses = NodeStatuses.success(size)
-    for domains, too_many in zip(state.domains, skewed, strict=True):
+    for domains in state.domains:
         ids = domains.label.ids[rows]
         statuses.reject(ids < 0, _LABEL_MISSING)
-        statuses.reject(too_many[ids], _SKEWED)
+        statuses.reject(domains.skewed()[ids], _SKEWED)
     return statuses

@@ -189,6 +189,14 @@ class PodTopologySpread:
             return NodeStatuses.of([_NO_FILTER_STATE] * size)
         return filtering.filter_rows(own, rows, size)
 
+    def changed_verdicts(
+        self, state: CycleState, _pod: PodInfo, _table: NodeTable, since: object | None
+    ) -> tuple[object, Sequence[int] | None]:
+        """Domains are large, so it is nothing or everything that may have changed."""
+        own: filtering.FilterState | None = state.find(_FILTER_STATE)
+        mark = None if own is None else filtering.mark_of(own)
+        return mark, () if mark is not None and mark == since else None
+
     # --- Score ---
 
     def pre_score(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]) -> Status | None:

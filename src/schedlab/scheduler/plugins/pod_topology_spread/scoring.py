@@ -14,6 +14,7 @@ import numpy as np
 from schedlab.api.rules.topology import HOSTNAME
 from schedlab.kernel.logarithm import natural_logarithm
 from schedlab.scheduler.framework.explanations import Formula
+from schedlab.scheduler.framework.rows import columns
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
 from schedlab.scheduler.plugins.pod_topology_spread.counted_nodes import CountedNodes
 
@@ -73,7 +74,7 @@ def make_state(table: NodeTable, nodes: CountedNodes, rows: NDArray[np.int64]) -
 
 def _domain_number(label: LabelColumn, rows: NDArray[np.int64]) -> int:
     """How many values the rows have; to have no such label is to have the empty value."""
-    ids = label.ids[rows]
+    ids = columns(label.ids, rows, len(label.ids))
     empty = label.values.find("")
     if empty >= 0:
         ids = np.where(ids < 0, empty, ids)
@@ -151,9 +152,9 @@ def score_rows(state: ScoreState, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return `score_node` of rows: int64[F]."""
     scores = np.zeros(len(rows), np.float64)
     for domains in state.domains:
-        ids = domains.label.ids[rows]
+        ids = columns(domains.label.ids, rows, len(domains.label.ids))
         if domains.per_node is not None:
-            counts = domains.per_node[rows]
+            counts = columns(domains.per_node, rows, len(domains.per_node))
             scores += np.where(ids >= 0, counts * domains.weight + (domains.constraint.max_skew - 1), 0.0)
         elif domains.by_value is not None:
             by_value = domains.by_value * domains.weight + (domains.constraint.max_skew - 1)
