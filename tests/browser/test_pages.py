@@ -77,6 +77,16 @@ def test_page_fits_a_telephone_in_both_languages(
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+def test_links_that_look_like_buttons_do_so_on_the_first_page(page: Page, simulator: Simulator) -> None:
+    """Styles do not wait until another page has brought them."""
+    page.goto(f"{simulator.url}/#/object/pods/shop/cache-0")
+    page.reload()
+    link = page.get_by_role("link", name="Why is it there?")
+    link.wait_for()
+
+    assert link.evaluate("one => getComputedStyle(one).backgroundColor") != "rgba(0, 0, 0, 0)"
+
+
 @pytest.mark.parametrize(
     "path", ["nothing", "constructor", "__proto__", "%E0%A4%A", "pod", "pod/shop", "object/pods/shop"]
 )
