@@ -23,12 +23,21 @@ if TYPE_CHECKING:
 @lru_cache(maxsize=256)
 def pre_order(size: int) -> NDArray[np.int64]:
     """Return the indices of an implicit binary heap of that size in pre-order, as int64[size]."""
-    order, todo = [], [0] if size else []
-    while todo:
-        index = todo.pop()
-        order.append(index)
-        todo.extend(child for child in (2 * index + 2, 2 * index + 1) if child < size)
-    return np.array(order, np.int64)
+    # What a tree lacks of one with full levels are whole subtrees.
+    order = _full_pre_order(size.bit_length())
+    return order[order < size]
+
+
+@lru_cache(maxsize=32)
+def _full_pre_order(levels: int) -> NDArray[np.int64]:
+    """Return the same of a tree of so many full levels, as int64[2 ** levels - 1]."""
+    if not levels:
+        return np.zeros(0, np.int64)
+    below = _full_pre_order(levels - 1)
+    # A node at depth d of the tree on the left is found 2 ** d places later in the whole one, on the right twice as many.
+    widths = 2 ** np.arange(levels - 1)
+    later = np.repeat(widths, widths)[below]
+    return np.concatenate(([0], below + later, below + 2 * later))
 
 
 def heap_root(totals: NDArray[np.int64]) -> int:

@@ -49,6 +49,21 @@ def test_pre_order_of_the_implicit_tree(size: int, order: list[int]) -> None:
     assert pre_order(size).tolist() == order
 
 
+def test_parents_come_before_children_and_left_before_right() -> None:
+    """In trees of any size, also without a full last level."""
+    for size in range(130):
+        found: list[int] = []
+
+        def visit(index: int, size: int = size, found: list[int] = found) -> None:
+            if index < size:
+                found.append(index)
+                visit(2 * index + 1)
+                visit(2 * index + 2)
+
+        visit(0)
+        assert pre_order(size).tolist() == found
+
+
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=40))
 def test_root_is_the_one_of_the_heap(totals: list[int]) -> None:
     assert heap_root(np.array(totals, np.int64)) == go_heap(totals)[0][1]
