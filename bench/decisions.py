@@ -155,14 +155,14 @@ def run(nodes: int, pods: int, *, mixed: bool) -> dict[str, Any]:
     cluster, driver = cluster_of(nodes, mixed=mixed, settings=ClusterSettings())
     schedule(cluster, driver, pods, mixed_every=int(mixed))
     attempts = [attempt for story in cluster.log.stories() for attempt in story.attempts]
-    blocks = {id(attempt.packed.block): attempt.packed.block for attempt in attempts if attempt.packed.block.blob}
-    packed = sum(id(attempt.packed.block) in blocks for attempt in attempts)
+    packed = [attempt.kept.blob for attempt in attempts if attempt.kept.blob]
+    blobs = {id(blob): blob for blob in packed}
     return {
         "load": "mixed" if mixed else "equal",
         "nodes": nodes,
         "pods": pods,
         "attempts": len(attempts),
-        "arraysBytesPerAttempt": sum(block.size_bytes for block in blocks.values()) // max(packed, 1),
+        "arraysBytesPerAttempt": sum(map(len, blobs.values())) // max(len(packed), 1),
         "countedBytesPerPod": cluster.log.size_bytes // pods,
         "recording": recording,
         **{f"explain{when}Milliseconds": _explain_ms(cluster, numbers) for when, numbers in _asked(pods).items()},

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedlab.decisions.packing import Packer, unpack
+from schedlab.decisions.packing import Packer
 from schedlab.scheduler.framework.record import FilterRecord
 from schedlab.scheduler.runtime import equal_pods
 from schedlab.testing.builders import NodeBuilder, PodBuilder
@@ -117,7 +117,7 @@ def records(world: World) -> list[Any]:
     packed = [packer.pack(record) for record in world.cluster.observer.cycles]
     world.cluster.observer.cycles.clear()
     packer.close_block()
-    found = [unpack(each) for each in packed]
+    found = [block.cycle(place) for block, place in packed]
     for record in found:
         if record.score is not None:
             record.score.offsets = None

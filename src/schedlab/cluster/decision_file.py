@@ -28,13 +28,15 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import zstandard
 
-from schedlab.decisions.archive import bare_pod, decode_end, decode_head, encode_end, encode_head
+from schedlab.decisions import packed_arrays
+from schedlab.decisions.archive import bare_pod, decode_head, encode_end, encode_head, restore_end
 from schedlab.decisions.log import Attempt, Move, PodStory
-from schedlab.decisions.packing import Block, PackedCycle
+from schedlab.decisions.packing import Restored
 from schedlab.kernel.errors import SchedlabError
 
 if TYPE_CHECKING:
     from schedlab.decisions.archive import Entry
+    from schedlab.decisions.packed_arrays import Arrays
 
 FILE_NAME: Final = "decisions.db"
 FORMAT_VERSION: Final = 1
@@ -98,7 +100,7 @@ class DecisionFile:
         self._latest: dict[tuple[str, str], str] = {}
         self._stories: OrderedDict[str, PodStory] = OrderedDict()
         self._names: dict[int, tuple[str, ...]] = {}
-        self._blocks: OrderedDict[int, Block] = OrderedDict()
+        self._blocks: OrderedDict[int, bytes] = OrderedDict()
         try:
             self._learn()
             self._writer = _Writer(self._file, bytes_max, age_max_ns)
@@ -256,13 +258,13 @@ class DecisionFile:
         story.moves = self._moves(uid)
         return story
 
-    def _moves(self, uid: str) -> list[Move]:
+    def _moves(self, uid: str) -> tuple[Move, ...]:
         found = self._read("SELECT data FROM moves WHERE uid = ? ORDER BY rowid", uid)
         try:
-            return [_decode_move(data) for (data,) in found]
+            return tuple(_decode_move(data) for (data,) in found)
         except msgspec.MsgspecError as error:
             self._note_damage(error)
-            return []
+            return ()
 
     def _entries(self, rows: Iterable[Row]) -> Iterator[Entry]:
         for row in rows:
@@ -284,21 +286,19 @@ class DecisionFile:
         if node_names is None or arrays is None:
             return None
         pod = bare_pod(uid, *self._known_name(uid))
-        record = decode_head(head, pod, node_names)
-        since, binding = (0, None) if end is None else decode_end(end, pod, record.attempt)
-        packed = PackedCycle(record, arrays, place)
-        attempt = Attempt(packed, sequence=sequence, is_restored=True)
-        attempt.binding, attempt.complete_since = binding, since
+        kept = Restored(decode_head(head, pod, node_names), arrays)
+        attempt = Attempt(kept, place, uid, sequence)
+        if end is not None:
+            restore_end(end, attempt)
         return attempt
 
-    def _block(self, block: int) -> Block | None:
+    def _block(self, block: int) -> bytes | None:
         found = self._blocks.get(block)
         if found is None:
             for (blob,) in self._read("SELECT blob FROM blocks WHERE id = ?", block):
-                found = Block.of(blob)
                 # A damaged one is found out here, not when somebody asks for the arrays.
-                found.arrays(0)
-                self._blocks[block] = found
+                packed_arrays.unpack(blob, 0)
+                found = self._blocks[block] = blob
             if len(self._blocks) > _BLOCKS_KEPT:
                 self._blocks.popitem(last=False)
         return found
@@ -362,8 +362,8 @@ class _Writer:
         for column, table in (("blob", "blocks"), ("data", "moves"), ("names", "names")):
             sizes = f"SELECT coalesce(sum(length({column})), 0) FROM {table}"  # noqa: S608 - no values in it
             self.size_bytes += self.connection.execute(sizes).fetchone()[0]
-        # Closed blocks that were written lately, by identity; they are held, so that no other takes that.
-        self.written: OrderedDict[int, tuple[Block, int]] = OrderedDict()
+        # Arrays of closed blocks that were written lately, by identity; they are held, so that no other takes that.
+        self.written: OrderedDict[int, tuple[bytes, int]] = OrderedDict()
         self.names_id = 0
         self.last_names: Sequence[str] | None = None
         self.newest_ns = 0
@@ -425,32 +425,31 @@ class _Writer:
 
     def _write(self, attempts: Sequence[Kept]) -> None:
         """Write attempts: those of closed blocks with these, the others in a block of their own."""
-        rest = Block()
+        rest: list[tuple[Arrays, int]] = []
         places = []
         for _, attempt in attempts:
-            closed = self._closed(attempt.packed.block)
-            places.append((closed, attempt.packed.place) if closed else (0, _take_along(rest, attempt)))
-        own = 0
-        if len(rest):
-            rest.close()
-            own = self._write_block(rest)
+            closed = self._closed(attempt.kept.blob)
+            if not closed:
+                rest.append((attempt.kept.arrays(attempt.place), len(attempt.head.node_names)))
+            places.append((closed, attempt.place if closed else len(rest) - 1))
+        own = self._write_block(packed_arrays.pack(rest)) if rest else 0
         for (pod, attempt), (block, place) in zip(attempts, places, strict=True):
             _keep(self, pod, attempt, (block or own, place))
 
-    def _closed(self, block: Block) -> int:
-        """Return the number of a closed block, written if need be; 0 while it is open."""
-        if not block.blob:
+    def _closed(self, blob: bytes) -> int:
+        """Return the number of the arrays of a closed block, written if need be; 0 while it is open."""
+        if not blob:
             return 0
-        known = self.written.get(id(block))
+        known = self.written.get(id(blob))
         if known is None:
-            known = self.written[id(block)] = block, self._write_block(block)
+            known = self.written[id(blob)] = blob, self._write_block(blob)
             if len(self.written) > _BLOCKS_KEPT:
                 self.written.popitem(last=False)
         return known[1]
 
-    def _write_block(self, block: Block) -> int:
-        self.size_bytes += len(block.blob)
-        cursor = self.connection.execute("INSERT INTO blocks (blob) VALUES (?)", (block.blob,))
+    def _write_block(self, blob: bytes) -> int:
+        self.size_bytes += len(blob)
+        cursor = self.connection.execute("INSERT INTO blocks (blob) VALUES (?)", (blob,))
         return int(cursor.lastrowid or 0)
 
     def _forget(self) -> None:
@@ -508,19 +507,8 @@ class _Writer:
         self.size_bytes -= sum(size for (size,) in self.connection.execute(query, values).fetchall())
 
 
-def _take_along(block: Block, attempt: Attempt) -> int:
-    """Put the arrays of an attempt, whose own block is open, into another block, too; return its place."""
-    packed = attempt.packed
-    try:
-        arrays, _ = packed.block.arrays(packed.place)
-    except IndexError:
-        # It was closed by the other thread in this moment; so it can be read now.
-        arrays, _ = packed.block.arrays(packed.place)
-    return block.add(arrays, len(packed.head.node_names))
-
-
 def _keep(writer: _Writer, pod: PodName, attempt: Attempt, where: tuple[int, int]) -> None:
-    head = attempt.packed.head
+    head = attempt.head
     if head.node_names is not writer.last_names:
         data = zstandard.ZstdCompressor().compress(_encode(head.node_names))
         cursor = writer.connection.execute("INSERT INTO names (names) VALUES (?)", (data,))

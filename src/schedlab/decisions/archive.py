@@ -15,8 +15,8 @@ import zstandard
 
 from schedlab.api.views.core import Pod
 from schedlab.api.views.meta import ObjectMeta
+from schedlab.decisions.log import Ending
 from schedlab.scheduler.framework.record import (
-    BindingRecord,
     CandidateRecord,
     CycleRecord,
     ExtenderCall,
@@ -156,8 +156,7 @@ class _End(msgspec.Struct):
     is_bound: bool = False
 
 
-_ENDS: Final = ("node", "finished_ns", "pre_bind", "bind", "extender_calls", "error", "failure_reason")
-_MORE_ENDS: Final = ("unschedulable_plugins", "custom")
+_ENDS: Final = ("node", "finished_ns", *Ending._fields)
 _encode: Final = msgspec.msgpack.Encoder(enc_hook=int).encode
 _decode_head: Final = msgspec.msgpack.Decoder(_Head).decode
 _decode_end: Final = msgspec.msgpack.Decoder(_End).decode
@@ -201,20 +200,19 @@ def decode_head(data: bytes, pod: PodInfo, node_names: Sequence[str]) -> CycleRe
 def encode_end(attempt: Attempt) -> bytes:
     """Return how an attempt ended as bytes."""
     kept: dict[str, Any] = {"complete_since": attempt.complete_since}
-    if attempt.binding is not None:
-        kept |= {name: getattr(attempt.binding, name) for name in (*_ENDS, *_MORE_ENDS)}
+    binding = attempt.binding
+    if binding is not None:
+        kept |= {name: getattr(binding, name) for name in _ENDS}
         kept["is_bound"] = True
     return _encode(kept)
 
 
-def decode_end(data: bytes, pod: PodInfo, number: int) -> tuple[int, BindingRecord | None]:
-    """Return from which revision on an attempt is shown, and its binding cycle."""
+def restore_end(data: bytes, attempt: Attempt) -> None:
+    """Give an attempt back how it ended."""
     end = _decode_end(data)
-    if not end.is_bound:
-        return end.complete_since, None
-    return end.complete_since, BindingRecord(
-        pod=pod, attempt=number, **{name: getattr(end, name) for name in (*_ENDS, *_MORE_ENDS)}
-    )
+    attempt.complete_since = end.complete_since
+    if end.is_bound:
+        attempt.ending, attempt.finished_ns = Ending.of(end), end.finished_ns
 
 
 def bare_pod(uid: str, namespace: str, name: str) -> PodInfo:

@@ -126,4 +126,4 @@ def _with_deed_last(story: PodStory) -> PodStory:
 
 def _placed(attempt: Attempt, node: str) -> bool:
     binding = attempt.binding
-    return attempt.packed.head.selected == node and (binding is None or not binding.error)
+    return attempt.head.selected == node and (binding is None or not binding.error)

@@ -42,7 +42,7 @@ def fate(story: PodStory, pod: Pod | None, preempted: Preempted | None) -> dict[
 def _began_ns(story: PodStory, pod: Pod | None) -> int:
     """Return when something was first heard of the pod."""
     heard_of = [move.at_ns for move in story.moves[:1]]
-    heard_of += [attempt.packed.head.started_ns for attempt in story.attempts[:1]]
+    heard_of += [attempt.started_ns for attempt in story.attempts[:1]]
     if not heard_of and pod is not None and pod.metadata.creation_timestamp:
         heard_of.append(parse_time(pod.metadata.creation_timestamp))
     return min(heard_of, default=0)

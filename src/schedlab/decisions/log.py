@@ -8,18 +8,21 @@ are forgotten, and that is counted, never silent.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
 from schedlab.apimachinery.time import format_micro_time
-from schedlab.decisions.archive import Archive, Entry
-from schedlab.decisions.packing import PackedCycle, Packer, Sharer, unpack
+from schedlab.decisions.packing import Kept, Packer, Restored
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.scheduler.framework.record import BindingRecord, CycleRecord, QueueMove
 
 if TYPE_CHECKING:
+    from schedlab.decisions.archive import Archive, Entry
+    from schedlab.scheduler.framework.record import ExtenderCall
+    from schedlab.scheduler.framework.status import Status
     from schedlab.scheduler.framework.types import PodInfo
 
 DEFAULT_BYTES_MAX: Final = 512 * 1024 * 1024
@@ -27,43 +30,92 @@ DEFAULT_BYTES_MAX: Final = 512 * 1024 * 1024
 _ATTEMPT_OVERHEAD_BYTES: Final = 2048
 # What a pod costs beside its attempts: its names and its moves in the queue.
 _STORY_OVERHEAD_BYTES: Final = 768
-_BINDINGS: Final = Sharer(("pre_bind", "bind", "extender_calls", "unschedulable_plugins", "custom"))
+_ENDING_OF: Final = attrgetter(
+    "pre_bind", "bind", "extender_calls", "error", "failure_reason", "unschedulable_plugins", "custom"
+)
 #: So many moves of one pod are kept.
 MOVES_MAX: Final = 64
 
 
+class Ending(NamedTuple):
+    """A binding cycle without what it has from its attempt, and when it ended: see BindingRecord."""
+
+    pre_bind: dict[str, Status | None]
+    bind: dict[str, Status | None]
+    extender_calls: list[ExtenderCall]
+    error: str
+    failure_reason: str
+    unschedulable_plugins: tuple[str, ...]
+    custom: dict[str, str]
+
+    @classmethod
+    def of(cls, record: object) -> Ending:
+        """Return how a binding cycle ended, of a record with these fields among others."""
+        return cls(*_ENDING_OF(record))
+
+
 @dataclass(slots=True)
 class Attempt:
-    """One scheduling cycle and, once it ended, its binding cycle."""
+    """One scheduling cycle, kept at a place among others, and, once it ended, its binding cycle."""
 
-    packed: PackedCycle
+    kept: Kept
+    place: int
+    uid: str = ""
     #: Numbers all attempts of the log in the order of their ends, from 1.
     sequence: int = 0
     #: Which of several schedulers has made it, as its recorder calls it; "" is the cluster's own.
     by: str = ""
-    #: Whether it comes from the archive, which does not keep the pod itself.
-    is_restored: bool = False
-    binding: BindingRecord | None = None
     #: Versions of the pod from this revision on show the attempt; 0 while it is not complete.
     complete_since: int = 0
+    #: How and when its binding cycle ended; what the cycles of several attempts have in common is one.
+    ending: Ending | None = None
+    finished_ns: int = 0
+
+    @property
+    def head(self) -> CycleRecord:
+        """The record of the scheduling cycle, not to be changed; its arrays must not be asked for."""
+        return self.kept.head(self.place)
 
     @property
     def number(self) -> int:
         """The attempt's number, from 1."""
-        return self.packed.head.attempt
+        return int(self.kept.value(self.place, "attempt"))
+
+    @property
+    def revision(self) -> int:
+        """What the listers had been told when it began."""
+        return int(self.kept.value(self.place, "revision"))
+
+    @property
+    def started_ns(self) -> int:
+        """When it began."""
+        return int(self.kept.value(self.place, "started_ns"))
+
+    @property
+    def is_restored(self) -> bool:
+        """Whether it comes from the archive, which does not keep the pod itself."""
+        return isinstance(self.kept, Restored)
 
     @property
     def is_own(self) -> bool:
         """Whether its revision is one of this cluster: it has not come with the log of another one."""
-        return self.packed.head.position >= 0
+        return int(self.kept.value(self.place, "position")) >= 0
+
+    @property
+    def binding(self) -> BindingRecord | None:
+        """The binding cycle, None while it has not ended."""
+        if self.ending is None:
+            return None
+        head = self.head
+        return BindingRecord(head.pod, head.attempt, head.selected, self.finished_ns, *self.ending)
 
     def cycle(self) -> CycleRecord:
         """Return the whole record of the scheduling cycle."""
-        return unpack(self.packed)
+        return self.kept.cycle(self.place)
 
     def outline(self) -> CycleRecord:
         """Return the record without the scores that follow from the raw ones, which takes a fifth of the time."""
-        return unpack(self.packed, is_outline=True)
+        return self.kept.cycle(self.place, is_outline=True)
 
 
 # Nothing in it leads back to it, so the garbage collector need not look at it: every pod has some.
@@ -95,7 +147,7 @@ class PodStory:
     name: str
     attempts: list[Attempt] = field(default_factory=list)
     #: Its moves in the queue, oldest first; the older half is dropped when there are too many.
-    moves: list[Move] = field(default_factory=list)
+    moves: tuple[Move, ...] = ()
     size_bytes: int = 0
 
     def complete_at(self, revision: int) -> Sequence[Attempt]:
@@ -106,7 +158,7 @@ class PodStory:
         """Return the attempts that had begun at a revision; None is now."""
         if revision is None:
             return self.attempts
-        return [attempt for attempt in self.attempts if attempt.packed.head.revision <= revision]
+        return [attempt for attempt in self.attempts if attempt.revision <= revision]
 
     @property
     def complete_since(self) -> int:
@@ -152,16 +204,18 @@ class DecisionLog:
         self.bytes_max, self.age_max_ns = bytes_max, age_max_ns
         self.archive = archive
         self._next_sequence = 1 if archive is None else archive.next_sequence()
-        self._in_order: dict[int, tuple[PodStory, Attempt]] = {}
+        self._in_order: dict[int, Attempt] = {}
         self._newest_revision = newest_revision
         self.size_bytes = 0
         self.forgotten_pods = 0
         self._stories: dict[str, PodStory] = {}
-        self._latest_uid: dict[tuple[str, str], str] = {}
+        # By namespace and name.
+        self._latest_uid: dict[str, dict[str, str]] = {}
         self._preempted: dict[str, Preempted] = {}
         self._node_names: tuple[str, ...] = ()
         self._last_names: Sequence[str] = ()
-        self._last_binding: BindingRecord | None = None
+        self._last_ending: Ending | None = None
+        self._last_move: Move | None = None
         self._packer = Packer()
         self._listeners: list[Callable[[str], None]] = []
 
@@ -181,19 +235,26 @@ class DecisionLog:
         """Take a finished scheduling cycle of one of the schedulers."""
         self._share_node_names(record)
         story = self._story(record.pod)
-        attempt = Attempt(self._packer.pack(record), self._next_sequence, by)
-        story.attempts.append(attempt)
-        self._in_order[attempt.sequence] = story, attempt
+        started_ns, victims, is_scheduled = record.started_ns, record.victims, record.result == "scheduled"
+        kept, place = self._packer.pack(record)
+        attempt = Attempt(kept, place, story.uid, self._next_sequence, by)
+        if story.attempts:
+            story.attempts.append(attempt)
+        else:
+            # Mostly it stays alone, and a list that is made with it has no room for others.
+            story.attempts = [attempt]
+        self._in_order[attempt.sequence] = attempt
         self._next_sequence += 1
         if self.archive is not None:
             self.archive.keep(story, attempt)
         size = self._packer.expected_bytes + _ATTEMPT_OVERHEAD_BYTES
         story.size_bytes += size
         self.size_bytes += size
-        self._forget_oldest(story.uid, record.started_ns)
-        if record.result != "scheduled":
+        self._forget_oldest(story.uid, started_ns)
+        if not is_scheduled:
             self._complete(story.uid, attempt)
-        self._preempted |= dict.fromkeys(record.victims, _preempted(story, attempt))
+        if victims:
+            self._preempted |= dict.fromkeys(victims, _preempted(story, attempt))
 
     def binding(self, record: BindingRecord, by: str = "") -> None:
         """Take a finished binding cycle (Observer)."""
@@ -202,26 +263,25 @@ class DecisionLog:
             return
         for attempt in reversed(story.attempts):
             if attempt.number == record.attempt and attempt.by == by:
-                attempt.binding = self._compact(record, attempt)
+                attempt.ending, attempt.finished_ns = self._shared(Ending.of(record)), record.finished_ns
                 self._complete(story.uid, attempt)
                 return
 
-    def _compact(self, record: BindingRecord, attempt: Attempt) -> BindingRecord:
-        """Return a binding that shares with others what is equal; the pod is that of the attempt, not the assumed one."""
-        own = replace(record, pod=attempt.packed.head.pod)
-        if self._last_binding is not None:
-            _BINDINGS.share(own, self._last_binding)
-        self._last_binding = own
-        return own
+    def _shared(self, ending: Ending) -> Ending:
+        """Return an ending, the last one if they are equal."""
+        if ending != self._last_ending:
+            self._last_ending = ending
+        return self._last_ending
 
     def queue_move(self, move: QueueMove) -> None:
         """Take a pod's move in the queue (Observer)."""
         story = self._story(move.pod)
-        moves = story.moves
         made = Move(move.at_ns, move.place, move.reason, move.hints, move.gate)
-        moves.append(made)
-        dropped = MOVES_MAX // 2 if len(moves) > MOVES_MAX else 0
-        del moves[:dropped]
+        if made == self._last_move:
+            made = self._last_move
+        self._last_move = made
+        dropped = MOVES_MAX // 2 if len(story.moves) >= MOVES_MAX else 0
+        moves = story.moves = (*story.moves[dropped:], made)
         if self.archive is not None:
             self.archive.keep_move(story, made)
             if dropped:
@@ -235,12 +295,13 @@ class DecisionLog:
         new = {story.uid: story for story in stories if self.story(story.uid) is None}
         entries = [(story, attempt) for story in new.values() for attempt in story.attempts]
         for story, attempt in sorted(entries, key=lambda entry: entry[1].sequence):
-            attempt.packed.head.position = -1
+            attempt.kept.disown(attempt.place)
+            attempt.uid = story.uid
             attempt.sequence, self._next_sequence = self._next_sequence, self._next_sequence + 1
             self._stories[story.uid] = story
-            self._latest_uid[story.namespace, story.name] = story.uid
-            self._in_order[attempt.sequence] = story, attempt
-            self._preempted |= dict.fromkeys(attempt.packed.head.victims, _preempted(story, attempt))
+            self._latest_uid.setdefault(story.namespace, {})[story.name] = story.uid
+            self._in_order[attempt.sequence] = attempt
+            self._preempted |= dict.fromkeys(attempt.head.victims, _preempted(story, attempt))
             if self.archive is not None:
                 self.archive.keep(story, attempt)
             if attempt.complete_since:
@@ -261,7 +322,7 @@ class DecisionLog:
 
     def find(self, namespace: str, name: str) -> PodStory | None:
         """Return what is known of the newest pod of that name."""
-        uid = self._latest_uid.get((namespace, name))
+        uid = self._latest_uid.get(namespace, {}).get(name)
         if uid is None and self.archive is not None:
             uid = self.archive.latest_uid(namespace, name)
         return None if uid is None else self.story(uid)
@@ -296,7 +357,7 @@ class DecisionLog:
                 if self.archive is not None and upper > sequence + 1:
                     yield from self.archive.newest_first(upper, sequence)
                 upper = sequence
-                yield sequence, *found
+                yield sequence, self._named(found), found
         if self.archive is not None:
             yield from self.archive.newest_first(upper)
 
@@ -311,7 +372,7 @@ class DecisionLog:
             probe = middle
             while probe >= low and not self._is_own(probe):
                 probe -= 1
-            if probe >= low and self._in_order[probe][1].packed.head.revision > revision:
+            if probe >= low and self._in_order[probe].revision > revision:
                 high = probe
             else:
                 low = middle + 1
@@ -319,25 +380,33 @@ class DecisionLog:
 
     def _is_own(self, sequence: int) -> bool:
         found = self._in_order.get(sequence)
-        return found is not None and found[1].is_own
+        return found is not None and found.is_own
 
     def from_number(self, sequence: int) -> Iterator[Entry]:
         """Yield the attempts in memory from a number on, oldest first."""
         for number in range(sequence, self._next_sequence):
             found = self._in_order.get(number)
             if found is not None:
-                yield number, *found
+                yield number, self._named(found), found
 
     def oldest_first(self) -> Iterator[Entry]:
         """Yield the same from the first attempt on."""
         last = 0
-        for sequence, (story, attempt) in tuple(self._in_order.items()):
+        for sequence, attempt in tuple(self._in_order.items()):
             if self.archive is not None and sequence > last + 1:
                 yield from self.archive.oldest_first(sequence, last)
             last = sequence
-            yield sequence, story, attempt
+            yield sequence, self._named(attempt), attempt
         if self.archive is not None:
             yield from self.archive.oldest_first(self._next_sequence, last)
+
+    def _named(self, attempt: Attempt) -> PodStory:
+        """Return the story of an attempt in memory; nothing but the pod's name where it was forgotten in this moment."""
+        story = self._stories.get(attempt.uid)
+        if story is None:
+            pod = attempt.head.pod
+            story = PodStory(attempt.uid, pod.namespace, pod.name)
+        return story
 
     def _oldest_sequence(self) -> int:
         return next(iter(self._in_order), self._next_sequence)
@@ -352,7 +421,7 @@ class DecisionLog:
             "bytesMax": self.bytes_max,
             "ageMaxSeconds": self.age_max_ns // SECOND_NS,
             "forgottenPods": self.forgotten_pods,
-            "oldest": "" if first is None else format_micro_time(first[1].packed.head.started_ns),
+            "oldest": "" if first is None else format_micro_time(first.started_ns),
         }
         return out if self.archive is None else {**out, "archive": self.archive.status()}
 
@@ -373,7 +442,7 @@ class DecisionLog:
         if earlier is not None:
             story.attempts, story.moves = earlier.attempts, earlier.moves
         self._stories[pod.uid] = story
-        self._latest_uid[pod.namespace, pod.name] = pod.uid
+        self._latest_uid.setdefault(pod.namespace, {})[pod.name] = pod.uid
         self.size_bytes += _STORY_OVERHEAD_BYTES
         self._forget_oldest(pod.uid, 0)
         return story
@@ -389,7 +458,7 @@ class DecisionLog:
 
     def _forget_oldest(self, keep_uid: str, now_ns: int) -> None:
         """Let the oldest pods leave memory, but for one, while there is too much or it is too old."""
-        while len(self._stories) > 1:
+        while len(self._stories) > 1 and (self.size_bytes > self.bytes_max or self.age_max_ns):
             uid, story = next(iter(self._stories.items()))
             if uid == keep_uid or not (self.size_bytes > self.bytes_max or self._is_too_old(story, now_ns)):
                 return
@@ -398,13 +467,16 @@ class DecisionLog:
             for attempt in story.attempts:
                 self._in_order.pop(attempt.sequence, None)
             self.forgotten_pods += self.archive is None
-            if self._latest_uid.get((story.namespace, story.name)) == uid:
-                del self._latest_uid[story.namespace, story.name]
+            names = self._latest_uid.get(story.namespace, {})
+            if names.get(story.name) == uid:
+                del names[story.name]
+                if not names:
+                    del self._latest_uid[story.namespace]
 
     def _is_too_old(self, story: PodStory, now_ns: int) -> bool:
         if not self.age_max_ns:
             return False
-        heard_of = [attempt.packed.head.started_ns for attempt in story.attempts[-1:]]
+        heard_of = [attempt.started_ns for attempt in story.attempts[-1:]]
         heard_of += [move.at_ns for move in story.moves[-1:]]
         return max(heard_of, default=now_ns) < now_ns - self.age_max_ns
 
@@ -417,6 +489,6 @@ class DecisionLog:
 
 
 def _preempted(story: PodStory, attempt: Attempt) -> Preempted:
-    head = attempt.packed.head
+    head = attempt.head
     node = next((node for _, node, _ in head.post_filter.values() if node), "")
     return Preempted(f"{story.namespace}/{story.name}", head.attempt, node or "", head.started_ns)

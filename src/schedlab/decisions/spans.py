@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -119,13 +120,8 @@ class SpanLog:
     def queue_move(self, move: QueueMove) -> None:
         """Take a pod's move in the queue (Observer)."""
         pod = move.pod
-        text = f"to {move.place}: {move.reason}"
-        if move.gate is not None:
-            text += f" ({move.gate[0]}: {move.gate[1]})"
-        if move.hints:
-            text += f" ({', '.join(f'{plugin} says {hint}' for _, plugin, hint, _ in move.hints)})"
-        # Most pods go the same way: they share the words.
-        self._note(pod.uid, pod.namespace, pod.name, "queue", sys.intern(text), move.at_ns)
+        text = _move_text(move.place, move.reason, move.gate, move.hints)
+        self._note(pod.uid, pod.namespace, pod.name, "queue", text, move.at_ns)
 
     def cycle(self, record: CycleRecord) -> None:
         """Take a finished scheduling cycle (Observer)."""
@@ -171,6 +167,19 @@ class SpanLog:
         self.forgotten_pods += 1
         if self._newest.get((gone.namespace, gone.name)) == uid:
             del self._newest[gone.namespace, gone.name]
+
+
+# Most pods go the same way: they share the words.
+@lru_cache(maxsize=1024)
+def _move_text(
+    place: str, reason: str, gate: tuple[str, str] | None, hints: tuple[tuple[str, str, str, str], ...]
+) -> str:
+    text = f"to {place}: {reason}"
+    if gate is not None:
+        text += f" ({gate[0]}: {gate[1]})"
+    if hints:
+        text += f" ({', '.join(f'{plugin} says {hint}' for _, plugin, hint, _ in hints)})"
+    return text
 
 
 def _admitted(obj: StoredObject) -> str:

@@ -47,7 +47,7 @@ class Query:
 
     def wants(self, story: PodStory, attempt: Attempt, *, any_node: bool = False) -> bool:
         """Whether an attempt is meant."""
-        head = attempt.packed.head
+        head = attempt.head
         if (self.namespace and story.namespace != self.namespace) or (self.pod and story.name != self.pod):
             return False
         if self.attempt is not None and attempt.number != self.attempt:
@@ -136,7 +136,7 @@ def columns(table: Iterable[Row]) -> dict[str, list[Any]]:
 
 def attempt_row(sequence: int, story: PodStory, attempt: Attempt) -> Row:
     """Return an attempt as a whole."""
-    head, binding = attempt.packed.head, attempt.binding
+    head, binding = attempt.head, attempt.binding
     nominated = next((node for _, node, _ in head.post_filter.values() if node), "")
     return {
         **_key(sequence, story, attempt),
@@ -271,7 +271,7 @@ def move_rows(story: PodStory) -> Iterator[Row]:
 def _key(sequence: int, story: PodStory, attempt: Attempt) -> Row:
     return {
         "sequence": sequence,
-        "time": format_micro_time(attempt.packed.head.started_ns),
+        "time": format_micro_time(attempt.started_ns),
         "namespace": story.namespace,
         "pod": story.name,
         "attempt": attempt.number,

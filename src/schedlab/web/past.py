@@ -54,7 +54,7 @@ def _marks(log: DecisionLog, oldest: int, newest: int) -> Steps[dict[int, list[i
     width = max(1, -(-(newest - oldest + 1) // _PARTS))
     marks: dict[int, list[int]] = {}
     for place, (_, _, attempt) in enumerate(log.newest_first(), 1):
-        head = attempt.packed.head
+        head = attempt.head
         if not attempt.is_own:
             continue
         if head.revision < oldest:
@@ -98,7 +98,7 @@ def _around(log: DecisionLog, oldest: int, revision: int, query: Query) -> Steps
         if place % _STEP == 0:
             yield
     for place, entry in enumerate(log.newest_first(middle), 1):
-        at = entry[2].packed.head.revision
+        at = entry[2].revision
         if entry[2].is_own and at < oldest:
             break
         if entry[2].is_own and query.wants(entry[1], entry[2]):
@@ -121,7 +121,7 @@ def _around(log: DecisionLog, oldest: int, revision: int, query: Query) -> Steps
 
 
 def _named(_sequence: int, story: PodStory, attempt: Attempt) -> dict[str, Any]:
-    head = attempt.packed.head
+    head = attempt.head
     return {
         "namespace": story.namespace,
         "pod": story.name,

@@ -120,7 +120,7 @@ def _reasons(
         untried = why_untried(stored.key, stored.view, cluster.schedulers())
         return {}, _without_name(untried, stored)
     attempt = attempts[-1]
-    message = attempt.packed.head.failure_message
+    message = attempt.head.failure_message
     if message not in seen:
         seen[message] = _reasons_of(attempt.cycle()), message
     return seen[message]

@@ -112,7 +112,7 @@ def _moments(cluster: Cluster, revision: int, duration_s: int) -> tuple[Moment, 
 def _configuration_at(cluster: Cluster, revision: int) -> tuple[Mapping[str, Any] | None, str]:
     """Return the scheduler configuration that was in force, as the attempt before tells, or else the first one known."""
     for _, _, attempt in cluster.log.newest_first():
-        head = attempt.packed.head
+        head = attempt.head
         if head.revision <= revision and not attempt.by and head.configuration in cluster.configurations:
             return cluster.configurations[head.configuration]
     return next(iter(cluster.configurations.values()))

@@ -186,7 +186,7 @@ def _victims(log: DecisionLog) -> dict[str, str]:
     found: dict[str, str] = {}
     for story in log.stories():
         for attempt in story.attempts:
-            for victim in attempt.packed.head.victims:
+            for victim in attempt.head.victims:
                 found.setdefault(victim, f"preempted by {story.namespace}/{story.name}")
     return found
 

@@ -16,7 +16,7 @@ from schedlab.decisions.annotations import (
     result_annotations,
     summary_annotations,
 )
-from schedlab.decisions.log import Attempt, DecisionLog
+from schedlab.decisions.log import Attempt, DecisionLog, Ending
 from schedlab.decisions.packing import Packer
 from schedlab.decisions.rendering import go_json, least_size
 from schedlab.scheduler.framework.record import CycleRecord, ExtenderCall
@@ -133,7 +133,7 @@ def test_custom_result_never_overrides_a_built_in_key() -> None:
 
 @pytest.mark.parametrize(("size", "keys"), [(100, ["custom-results", "mine"]), (9000, [])])
 def test_summary_holds_custom_results_that_are_small(size: int, keys: list[str]) -> None:
-    attempt = Attempt(Packer().pack(records.scheduled(custom={"mine": "x" * size})), binding=records.bound())
+    attempt = Attempt(*Packer().pack(records.scheduled(custom={"mine": "x" * size})), ending=Ending.of(records.bound()))
 
     found = Projection("summary").annotations("default", "p", [attempt], 0)
 
@@ -146,7 +146,7 @@ def test_json_is_escaped_as_go_does() -> None:
 
 def _attempts(*cycles: CycleRecord) -> list[Attempt]:
     packer = Packer()
-    return [Attempt(packer.pack(cycle)) for cycle in cycles]
+    return [Attempt(*packer.pack(cycle)) for cycle in cycles]
 
 
 def test_history_holds_all_attempts_oldest_first() -> None:

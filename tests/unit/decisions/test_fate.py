@@ -11,7 +11,7 @@ PREEMPTED = Preempted("default/urgent", 1, "node-1", 1_000)
 
 
 def story(uid: str, began_ns: int) -> PodStory:
-    return PodStory(uid, "default", "db-0", moves=[Move(began_ns, "active", "UnschedulablePodAdd", (), None)])
+    return PodStory(uid, "default", "db-0", moves=(Move(began_ns, "active", "UnschedulablePodAdd", (), None),))
 
 
 def pod(uid: str) -> Pod:

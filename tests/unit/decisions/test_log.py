@@ -84,10 +84,10 @@ def test_moves_in_the_queue_are_kept_from_before_the_first_attempt_on() -> None:
 
     story = log.story("uid-p")
     assert story is not None
-    assert story.moves == [
+    assert story.moves == (
         Move(1, "active", "UnschedulablePodAdd", (), None),
         Move(2, "unschedulable", "ScheduleAttemptFailure", hints, None),
-    ]
+    )
 
 
 def test_of_very_many_moves_the_newest_are_kept() -> None:
@@ -135,7 +135,7 @@ def test_bindings_keep_no_second_state_of_the_pod() -> None:
     first, second = (attempt.binding for attempt in story.attempts)
     assert first is not None
     assert second is not None
-    assert first.pod is story.attempts[0].packed.head.pod
+    assert first.pod is story.attempts[0].head.pod
     assert first.bind is second.bind
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 
-from schedlab.decisions import packing
-from schedlab.decisions.packing import Block, PackedCycle, Packer, unpack
-from schedlab.scheduler.framework.record import CycleRecord, FilterRecord
-from schedlab.scheduler.framework.status import REASONS
+from schedlab.decisions import packed_arrays, packing
+from schedlab.decisions.packed_arrays import Blob
+from schedlab.decisions.packing import Block, Packer, Restored
+from schedlab.scheduler.framework.record import CycleRecord, ExtenderCall, FilterRecord
+from schedlab.scheduler.framework.status import REASONS, Code, Status
 from tests.unit.decisions import records
 
 
@@ -28,12 +30,12 @@ def _plain(value: Any) -> Any:
 def test_unpacking_gives_the_record_back(record: CycleRecord) -> None:
     before = _plain(record)
     packer = Packer()
-    packed = packer.pack(record)
+    block, place = packer.pack(record)
 
-    assert _plain(unpack(packed)) == before, "while its block is open"
+    assert _plain(block.cycle(place)) == before, "while its block is open"
     packer.close_block()
-    assert _plain(unpack(packed)) == before, "once it is compressed"
-    assert _plain(unpack(packed)) == before, "a second time"
+    assert _plain(block.cycle(place)) == before, "once it is compressed"
+    assert _plain(block.cycle(place)) == before, "a second time"
 
 
 def test_scores_that_follow_from_the_raw_ones_are_not_kept() -> None:
@@ -44,7 +46,7 @@ def test_scores_that_follow_from_the_raw_ones_are_not_kept() -> None:
     before = _plain(record)
     packed = _pack(record)
 
-    assert _plain(unpack(packed)) == before
+    assert _plain(packed.cycle(0)) == before
     assert not {"score.final", "score.total"} & set(_blob(packed).attempts[0])
 
 
@@ -65,20 +67,20 @@ def test_scores_of_plugins_without_an_offset_are_kept(others: list[int]) -> None
 
     packed = _pack(record)
 
-    assert _plain(unpack(packed)) == before
+    assert _plain(packed.cycle(0)) == before
     assert "score.total" not in _blob(packed).attempts[0]
 
 
-def _pack(record: CycleRecord) -> PackedCycle:
+def _pack(record: CycleRecord) -> Block:
     """The record in a block of its own, compressed."""
     packer = Packer()
-    packed = packer.pack(record)
+    block, _ = packer.pack(record)
     packer.close_block()
-    return packed
+    return block
 
 
-def _blob(packed: PackedCycle) -> packing._Blob:
-    return packing._decode(packing._DECOMPRESSOR.decompress(packed.block._blob))
+def _blob(block: Block) -> Blob:
+    return packed_arrays.decompressed(block.blob)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +104,7 @@ def test_array_takes_as_little_as_it_can(values: list[int], way: str, stored_byt
     blob = _blob(packed)
     assert blob.attempts[0]["score.total"].way == way
     assert len(blob.numbers["score.total"].data if "score.total" in blob.numbers else b"") == stored_bytes
-    found = unpack(packed).score
+    found = packed.cycle(0).score
     assert found is not None
     assert found.total.dtype == np.int64
     assert found.total.tolist() == values
@@ -129,25 +131,67 @@ def test_rows_come_back_in_their_order(visited: list[int], feasible: list[int]) 
 
     before = _plain(record)
 
-    assert _plain(unpack(_pack(record))) == before
+    assert _plain(_pack(record).cycle(0)) == before
 
 
 def test_rows_that_follow_each_other_and_verdicts_that_are_all_the_same_take_no_room() -> None:
-    few, many = (_pack(records.many_nodes(1, size)).block.size_bytes for size in (110, 5000))
+    few, many = (_pack(records.many_nodes(1, size)).size_bytes for size in (110, 5000))
 
     assert many < few + 600
 
 
-def test_equal_parts_are_shared_with_the_attempt_before() -> None:
+def test_what_attempts_of_a_block_have_in_common_is_kept_once() -> None:
     packer = Packer()
-    first, second = packer.pack(records.scheduled(1)), packer.pack(records.scheduled(2))
+    pod = records.pod()
+    block, _ = packer.pack(records.scheduled(1, pod=pod))
+    packer.pack(records.scheduled(2, pod=pod))
+    packer.close_block()
+    first, second = block.head(0), block.head(1)
+
+    assert second.pre_filter is first.pre_filter
+    assert second.filter is first.filter
+    assert second.score is first.score
+    assert [block.value(place, "attempt") for place in (0, 1)] == [first.attempt, second.attempt] == [1, 2]
+    assert _plain(block.cycle(1)) == _plain(records.scheduled(2, pod=pod))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"revision": [1, 2, 2]},
+        {"chance": [0, (1 << 64) - 1, 7]},
+        {"position": [-1, 5, -1]},
+        {"position": [-1, (1 << 64) - 1, 0]},
+        {"selected": ["a", "b", "b"], "failure_message": ["", "no", ""]},
+        {"victims": [(), ("default/v",), ()], "pre_filter_status": [None, Status(Code.ERROR, ("r",)), None]},
+        {"custom": [{}, {"k": "v"}, {"k": "v"}], "extender_calls": [[ExtenderCall("u", "filter", {}, [1])], [], []]},
+        {"filter": [None, records.filter_record(), None], "score": [records.score_record(), None, None]},
+    ],
+)
+def test_fields_in_which_attempts_of_a_block_differ(values: dict[str, list[Any]]) -> None:
+    made = [records.scheduled(**{name: each[at] for name, each in values.items()}) for at in range(3)]
+    before = [_plain(record) for record in made]
+    packer = Packer()
+    [block] = {packer.pack(record)[0] for record in made}
     packer.close_block()
 
-    assert second.head.pre_filter is first.head.pre_filter
-    assert second.head.filter is first.head.filter
-    assert second.head.score is first.head.score
-    assert second.head.attempt == 2
-    assert _plain(unpack(second)) == _plain(records.scheduled(2, pod=second.head.pod))
+    assert [_plain(block.cycle(place)) for place in range(3)] == before
+    assert [[block.value(place, name) for place in range(3)] for name in values if name not in ("filter", "score")] == [
+        each for name, each in values.items() if name not in ("filter", "score")
+    ]
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_an_attempt_of_another_cluster_has_no_position(*, closed: bool) -> None:
+    packer = Packer()
+    [block] = {packer.pack(records.scheduled(number, position=5))[0] for number in range(3)}
+    if closed:
+        packer.close_block()
+
+    block.disown(1)
+
+    assert [block.value(place, "position") for place in range(3)] == [5, -1, 5]
+    assert [block.cycle(place).position for place in range(3)] == [5, -1, 5]
 
 
 def test_attempts_of_a_block_come_back_each_as_it_was() -> None:
@@ -164,8 +208,8 @@ def test_attempts_of_a_block_come_back_each_as_it_was() -> None:
 
     packed = [packer.pack(record) for record in made]
 
-    assert [_plain(unpack(each)) for each in packed] == before
-    assert len({id(each.block) for each in packed}) == 2
+    assert [_plain(block.cycle(place)) for block, place in packed] == before
+    assert len({id(block) for block, _ in packed}) == 2
 
 
 def test_arrays_that_attempts_have_in_common_are_kept_once() -> None:
@@ -175,20 +219,20 @@ def test_arrays_that_attempts_have_in_common_are_kept_once() -> None:
     for record in made:
         assert record.score is not None
         record.score.final = common
-    packed = [packer.pack(record) for record in made]
+    [block] = {packer.pack(record)[0] for record in made}
     packer.close_block()
 
-    assert len(_blob(packed[0]).numbers["score.final"].data) == common.size
+    assert len(_blob(block).numbers["score.final"].data) == common.size
 
 
 def test_block_is_closed_early_when_its_arrays_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "BLOCK_BYTES", 100_000)
     packer = Packer()
 
-    packed = [packer.pack(records.many_nodes(number, 500)) for number in range(3)]
+    first, second, third = (packer.pack(records.many_nodes(number, 500))[0] for number in range(3))
 
-    assert packed[0].block is packed[1].block
-    assert packed[0].block is not packed[2].block
+    assert first is second
+    assert first is not third
     assert packer.expected_bytes < 10_000
 
 
@@ -202,7 +246,7 @@ def test_constants_without_room_of_their_own_cost_nothing() -> None:
 
     packed = _pack(record)
 
-    assert _plain(unpack(packed)) == before
+    assert _plain(packed.cycle(0)) == before
     assert {"filter.full_code", "filter.full_reason"}.isdisjoint(_blob(packed).numbers)
 
 
@@ -220,7 +264,7 @@ def test_verdicts_that_have_changed_come_back_with_the_others() -> None:
     packed = _pack(record)
 
     assert ("nobody else says so",) in _blob(packed).reasons.values()
-    found = unpack(packed).filter
+    found = packed.cycle(0).filter
     every = None if found is None else found.every_verdict()
     assert every is not None
     code, reasons = every
@@ -233,11 +277,24 @@ def test_reasons_of_another_process_are_renamed() -> None:
     blob = _blob(packed)
     other = max(blob.reasons) + 1000
     moved = np.array([0, other, 0], np.int32)
-    blob.numbers["filter.reason"] = packing._pack_numbers([moved])
+    blob.numbers["filter.reason"] = packed_arrays.pack_numbers([moved])
     blob.reasons = {other: (records.NO_CPU,)}
-    foreign = Block()
-    foreign._blob = packing._COMPRESSOR.compress(packing._encode(blob))
+    foreign = Restored(packed.head(0), packed_arrays.compressed(blob))
 
-    found = unpack(PackedCycle(packed.head, foreign, 0))
+    assert _plain(foreign.cycle(0)) == _plain(records.scheduled(pod=packed.head(0).pod))
+    assert foreign.arrays(0)["filter.reason"].tolist() == records.filter_record().reason.tolist()
 
-    assert _plain(found) == _plain(records.scheduled(pod=packed.head.pod))
+
+def test_threads_pack_at_the_same_time() -> None:
+    """Whoever decides and the thread of an archive do."""
+    random = np.random.default_rng(1)
+    totals = [random.integers(0, 1 << 40, 60_000) for _ in range(4)]
+
+    def pack_often(total: Any) -> bool:
+        packed = packed_arrays.pack([({"score.total": total}, 1)])
+        many = [packed_arrays.pack([({"score.total": total}, 1)]) for _ in range(100)]
+        whole = all(np.array_equal(packed_arrays.unpack(each, 0)[0]["score.total"], total) for each in many)
+        return whole and set(many) == {packed}
+
+    with ThreadPoolExecutor(len(totals)) as pool:
+        assert all(pool.map(pack_often, totals))

@@ -72,7 +72,7 @@ def story() -> Lab:
 def revision_of(lab: Lab, pod: str) -> int:
     found = lab.cluster.log.find("default", pod)
     assert found is not None
-    return int(found.attempts[0].packed.head.revision)
+    return int(found.attempts[0].revision)
 
 
 def test_bounds_and_where_pods_were_tried() -> None:

@@ -34,7 +34,7 @@ def story() -> tuple[Lab, int]:
 def first_attempt(lab: Lab, pod: str) -> int:
     found = lab.cluster.log.find("default", pod)
     assert found is not None
-    return int(found.attempts[0].packed.head.revision)
+    return int(found.attempts[0].revision)
 
 
 def asked(lab: Lab, revision: int, *changes: Json, seconds: int = 120) -> Json:

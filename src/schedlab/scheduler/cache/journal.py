@@ -79,6 +79,8 @@ class CacheJournal:
         self.began_ns = 0
         #: From this position on pods are known in every state.
         self.whole_since = 0
+        #: How many operations there were.
+        self.position = 0
 
     @property
     def oldest(self) -> int:
