@@ -83,14 +83,15 @@ def decode_changed(value: JSONValue, type: Struct, known: Mapping[str, Any], dep
 
 @cache
 def _struct(type: Struct) -> Make:
-    makers: dict[str, tuple[Make, bool]] = {}
+    # How a field is made, whether it is written when there is nothing, whether it is a text, dropped when it is empty.
+    makers: dict[str, tuple[Make, bool, bool, bool]] = {}
     always = type.always_written
     complete: bool = False
 
     def make(value: JSONValue) -> Any:
         nonlocal complete
         if not complete:  # not before the first value: a type may contain itself
-            makers.update((name, (_field(field), field.always_written)) for name, field in type.fields.items())
+            makers.update((name, _maker(field)) for name, field in type.fields.items())
             complete = True
         if value.__class__ is not dict:
             raise Unusual
@@ -99,8 +100,13 @@ def _struct(type: Struct) -> Make:
             maker = makers.get(key)
             if maker is None:
                 raise Unusual
-            made = maker[0](item)
-            if made is not None or maker[1]:
+            make_field, always_written, is_text, drops = maker
+            if is_text and item.__class__ is str:  # most are; a call for each would take the most time
+                if item or not drops:
+                    out[key] = item
+                continue
+            made = make_field(item)
+            if made is not None or always_written:
                 out[key] = made
         for field in always:
             if field.name not in out:
@@ -110,10 +116,17 @@ def _struct(type: Struct) -> Make:
     return make
 
 
+def _maker(field: Field) -> tuple[Make, bool, bool, bool]:
+    return _field(field), field.always_written, _is_text(field.type), _drops(field) and not field.pointer
+
+
+def _drops(field: Field) -> bool:
+    return field.drops_empty and not field.always_written
+
+
 @cache
 def _field(field: Field) -> Make:
     value = _value(field.type)
-    drops = field.drops_empty and not field.always_written
 
     if field.pointer:
 
@@ -121,7 +134,7 @@ def _field(field: Field) -> Make:
             return None if item is None else value(item)
 
         return make
-    if not drops:
+    if not _drops(field):
         return value
 
     def make_or_drop(item: JSONValue) -> Any:

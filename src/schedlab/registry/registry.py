@@ -261,8 +261,8 @@ class Registry:
 
     def touch(self, resource: str, name: str, namespace: str = "") -> None:
         """Give an object a new revision and nothing else, so that watchers see anew what is derived from it."""
-        current = self._core.require(self.resource(resource), namespace, name)
-        self._core.store.update(current.with_revision(self._core.store.next_revision), current.revision)
+        known = self.resource(resource)
+        self._core.store.touch(known.storage, known.key(namespace, name))
 
     def delete(
         self, resource: str, name: str, namespace: str = "", options: DeleteOptions = NO_DELETE_OPTIONS

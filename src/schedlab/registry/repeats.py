@@ -28,7 +28,7 @@ import msgspec
 import orjson
 
 from schedlab.api.object import Segments, StoredObject
-from schedlab.api.rules.likeness import Blanks, Filling, Likeness, Places, blank
+from schedlab.api.rules.likeness import Blanks, Filling, Likeness, Places, Shape, blank
 from schedlab.apimachinery.patch.request import PatchBody, PatchType
 from schedlab.apimachinery.user import User
 from schedlab.registry.core import Core, Notes
@@ -49,6 +49,7 @@ _PATIENCE: Final = 64
 _SAMPLE: Final = 8
 _BYTES_MAX: Final = 16 * 1024
 _BARE_MAX: Final = 256
+_SHAPES_MAX: Final = 4
 #: Shorter values are looked for with their quotes: they may be a part of anything.
 _TELLING_BYTES_MIN: Final = 8
 _NAME: Final = b"\0N\0"
@@ -62,6 +63,9 @@ class Request(msgspec.Struct, frozen=True):
     sort: _Sort
     likeness: Likeness
     blanks: Blanks
+    #: What is created, blanked, metadata apart, and how many values were known before it was.
+    body: bytes = b""
+    known: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,8 @@ class Repeats:
         self._seen: dict[_Key, None] = {}
         #: Texts that have no value in these places, seen lately: what pods of one template have in common is one.
         self._bare: dict[bytes, Places] = {}
+        #: What requests looked like whose outcome was remembered, the newest first.
+        self._shapes: dict[_Sort, tuple[Shape, ...]] = {}
         #: How many requests of a sort have come in a row that were like no other.
         self._lonely: dict[_Sort, int] = {}
 
@@ -119,13 +125,22 @@ class Repeats:
         own, rest = _encode(metadata), _encode({**obj, "metadata": None})
         second, blanks = _second(now, likeness)
         asked = self._blank(own, likeness, likeness.metadata_places, blanks)
-        also = self._blank(rest, likeness, likeness.places, blanks)
+        known = len(blanks)
+        also = self._read(rest, sort, blanks) or self._blank(rest, likeness, likeness.places, blanks)
         if asked is None or also is None:
             return None
         if name:
             asked = asked.replace(*_told_name(name))
         how = (*sort, namespace, form, options.field_validation)
-        return Request((*how, _who(options.user), options.manager, second, asked, also), sort, likeness, blanks)
+        key = (*how, _who(options.user), options.manager, second, asked, also)
+        return Request(key, sort, likeness, blanks, also, known)
+
+    def _read(self, text: bytes, sort: _Sort, blanks: Blanks) -> bytes | None:
+        """Blank a text that has the shape of one whose outcome is known; None when it has not."""
+        for shape in self._shapes.get(sort, ()):
+            if shape.read(text, blanks):
+                return shape.blanked
+        return None
 
     def _blank(self, text: bytes, likeness: Likeness, places: Places, blanks: Blanks) -> bytes | None:
         """Blank a text; None when it can be like no other."""
@@ -229,6 +244,10 @@ class Repeats:
         if len(self._known) >= _ENTRIES_MAX:
             self._known.clear()
         self._known[request.key] = outcome
+        shapes = self._shapes.get(request.sort, ())
+        if all(shape.blanked != request.body for shape in shapes):
+            shape = Shape.of(request.body, request.likeness.places, request.known)
+            self._shapes[request.sort] = shapes if shape is None else (shape, *shapes)[:_SHAPES_MAX]
 
     def fill(self, request: Request, outcome: Outcome, suffixes: Sequence[str], name: str, uid: str) -> Segments:
         """Put in what differs."""

@@ -67,7 +67,7 @@ class MemoryBackend:
 
     def append(self, event: WatchEvent) -> None:
         """Report the change as safe."""
-        self._listener.durable(event.revision)
+        self._listener.durable(event.object.revision)
 
     def compact(self, floor: int) -> None:
         """Nothing is kept that could be dropped."""

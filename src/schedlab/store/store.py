@@ -299,6 +299,12 @@ class Store:
         key = obj.key
         self._commit(key, WatchEvent("MODIFIED", obj, self._current(obj.resource, key, expected)))
 
+    def touch(self, resource: str, key: str) -> None:
+        """Give an object a new revision and nothing else; nothing happens when it is gone."""
+        current = self.peek(resource, key)
+        if current is not None:
+            self._commit(key, WatchEvent("MODIFIED", current.with_revision(self.next_revision), current))
+
     def delete(self, resource: str, key: str, expected: int, last: StoredObject | None = None) -> StoredObject:
         """Remove the object that is at the revision `expected`; raises KeyMissing, StaleRevision.
 

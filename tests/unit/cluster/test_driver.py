@@ -85,6 +85,15 @@ def test_parts_take_turns_and_hear_of_outcomes_first() -> None:
     assert story == ["a step", "a heard Outcome for a1", "b step", "a step"]
 
 
+def test_outcomes_that_nobody_waits_for_are_not_told() -> None:
+    story: list[str] = []
+    client = _Client()
+    _settle((_Part("a", story, [WriteEffect(None, Write("create", "events", "default", "e"))]), client))
+
+    assert story == ["a step"]
+    assert [write.name for write in client.writes] == ["e"]
+
+
 def test_what_follows_from_a_write_is_done_before_the_next_one() -> None:
     class Follows(_Part):
         def complete(self, effect: Effect, outcome: object) -> Sequence[Effect]:

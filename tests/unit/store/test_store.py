@@ -91,6 +91,18 @@ def test_writes_check_what_they_expect() -> None:
     assert store.list("pods") == [made]
 
 
+def test_a_touched_object_has_a_new_revision_and_nothing_else() -> None:
+    store = Store()
+    made = create(store, "a")
+    store.touch("pods", made.key)
+    store.touch("pods", "d/gone")
+
+    touched = store.get("pods", made.key)
+    assert touched is not None
+    assert touched.same_content(made)
+    assert touched.revision == store.revision == made.revision + 1
+
+
 def test_lists_are_in_key_order() -> None:
     """Keys are ordered as bytes of namespace/name, as in etcd, and a prefix selects a namespace."""
     store = Store()

@@ -131,6 +131,52 @@ class Filling:
         return b"".join(parts)
 
 
+class Shape:
+    """A text with blanks, made to find the values of another text that differs from it in these alone."""
+
+    __slots__ = ("_known", "_pattern", "_tokens", "blanked")
+
+    def __init__(self, blanked: bytes, known: int, tokens: tuple[bytes, ...], pattern: bytes) -> None:
+        #: The text that others come to.
+        self.blanked = blanked
+        #: How many values had a number before.
+        self._known = known
+        self._tokens = tokens
+        self._pattern = re.compile(pattern)
+
+    @classmethod
+    def of(cls, blanked: bytes, places: Places, known: int) -> Shape | None:
+        """Return the shape of a text that `blank` has returned; None where a value stands in it twice or was known."""
+        parts = _TOKEN.split(blanked)
+        tokens = tuple(parts[1::2])
+        if not tokens or len({*tokens}) < len(tokens) or any(int(token[1:-1]) < known for token in tokens):
+            return None
+        pattern = re.escape(parts[0])
+        for before, after in zip(parts[::2], parts[2::2], strict=False):
+            value = _value_between(before, after, places)
+            if value is None:
+                return None
+            pattern += b"(%b)%b" % (value, re.escape(after))
+        return cls(blanked, known, tokens, pattern)
+
+    def read(self, text: bytes, blanks: Blanks) -> bool:
+        """Number the values of a text, as `blank` would; False, and nothing is done, when it is none of this shape."""
+        found = self._pattern.fullmatch(text) if len(blanks) == self._known else None
+        if found is None:
+            return False
+        values = dict(zip(found.groups(), self._tokens, strict=True))
+        if len(values) < len(self._tokens) or not blanks.keys().isdisjoint(values):
+            return False
+        blanks.update(values)
+        return True
+
+
+def _value_between(before: bytes, after: bytes, places: Places) -> bytes | None:
+    """Return what the value looks like that stands between two texts; None when several places fit."""
+    found = [place.value for place in places if before.endswith(place.before) and after.startswith(place.after)]
+    return found[0] if len(found) == 1 else None
+
+
 def _number(value: bytes, blanks: Blanks) -> bytes:
     token = blanks.get(value)
     if token is None:
