@@ -237,6 +237,25 @@ def test_pods_that_are_spread_share_what_nodes_alone_say(constraint: dict[str, A
     assert evaluation.scores._by_amounts
 
 
+def test_pods_that_a_filter_skips_share_nothing_with_those_that_it_judges() -> None:
+    """Pods of one spec with and without the label that pods keep away from, and that are to be spread."""
+    containers = [{"name": "c", "resources": {"requests": {"cpu": "200m", "memory": "64Mi"}}}]
+    term = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "zone"}
+    shy = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    templates: Any = [({"app": "web"}, {"containers": containers}), ({"app": "db"}, {"containers": containers})]
+    templates.append(({"app": "db"}, {"containers": containers, "affinity": shy}))
+    worlds = [World(templates, shares=shares, full=True) for shares in (True, False)]
+    for world in worlds:
+        for name, zone in zip(clusters.NODE_NAMES, "aaab", strict=True):
+            world.do("node", name, _node_in(zone))
+        world.do("pod", 2, 1)
+        for _ in range(3):
+            world.do("pod", 0, 3)
+            world.do("pod", 1, 3)
+
+    assert records(worlds[0]) == records(worlds[1])
+
+
 def _node_in(zone: str) -> dict[str, Any]:
     return {"labels": {"zone": zone}, "allocatable": {"cpu": "4", "memory": "4Gi", "pods": "110"}}
 

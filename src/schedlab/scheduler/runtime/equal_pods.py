@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -496,27 +496,30 @@ class EqualPods:
 
     def __init__(self, table: NodeTable) -> None:
         self._table = table
-        self._kept: OrderedDict[PodFacts, Evaluation] = OrderedDict()
+        # By the facts of pods and the filters that skip: of pods with the same facts some may be none of a filter's business.
+        self._kept: OrderedDict[tuple[PodFacts, frozenset[str]], Evaluation] = OrderedDict()
         self._seen: OrderedDict[PodFacts, None] = OrderedDict()
 
     def knows(self, pod: PodInfo) -> bool:
         """Whether there is an evaluation for pods like this one."""
-        return pod.facts in self._kept
+        return any(facts is pod.facts for facts, _ in self._kept)
 
-    def of(self, pod: PodInfo, filters: Callable[[], Sequence[Any]]) -> Evaluation | None:
-        """Return the evaluation for pods like this one; None for the first of them. `filters` gives those that run."""
+    def of(self, pod: PodInfo, filters: Sequence[Any], skip: frozenset[str]) -> Evaluation | None:
+        """Return the evaluation for pods like this one; None for the first of them. Filters of the names `skip` do not run."""
         facts = pod.facts
-        found = self._kept.get(facts)
+        key = facts, skip
+        found = self._kept.get(key)
         if found is not None and found.order == self._table.order:
-            self._kept.move_to_end(facts)
+            self._kept.move_to_end(key)
             return None if found.is_broken else found
         if facts not in self._seen:
             self._seen[facts] = None
             if len(self._seen) > _SEEN_MAX:
                 self._seen.popitem(last=False)
             return None
-        local = [each for each in filters() if _tells(each) or _is_local(each, pod, "filter_nodes")]
-        made = self._kept[facts] = Evaluation(local, self._table)
+        running = [plugin for plugin in filters if plugin.name not in skip]
+        local = [each for each in running if _tells(each) or _is_local(each, pod, "filter_nodes")]
+        made = self._kept[key] = Evaluation(local, self._table)
         if len(self._kept) > _KEPT_MAX:
             self._kept.popitem(last=False)
         return made

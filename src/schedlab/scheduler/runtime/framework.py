@@ -345,8 +345,7 @@ class Framework:
         """Return what is known of the nodes from pods like this one, after pre_filter."""
         if self.equal_pods is None:
             return None
-        skip, plugins = state.skip_filter, self.filter_plugins
-        return self.equal_pods.of(pod, lambda: [plugin for plugin in plugins if plugin.name not in skip])
+        return self.equal_pods.of(pod, self.filter_plugins, state.skip_filter)
 
     def run_post_filter(
         self,
