@@ -7,7 +7,6 @@ that nothing is stored that this server could not have written; admission has sp
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
@@ -65,7 +64,7 @@ class Adopter:
 
     def _check(self, resource: Resource, obj: Object) -> None:
         """Fill in what is lacking and refuse what this server could not have written."""
-        context = replace(self._core.context(NO_OPTIONS), warnings=[], warns=False)
+        context = msgspec.structs.replace(self._core.context(NO_OPTIONS), warnings=[], warns=False)
         metadata = obj["metadata"]
         if not metadata.get("name"):
             raise new_bad_request(f"an object of {resource.name} has no name")
