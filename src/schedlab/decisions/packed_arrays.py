@@ -224,15 +224,10 @@ def _reason_texts(attempts: Iterable[Arrays]) -> dict[int, tuple[str, ...]]:
     different = {
         id(ids): ids for arrays in attempts for name in _REASONS if (ids := arrays.get(name)) is not None and ids.size
     }
-    found: set[int] = set()
-    for ids in different.values():
-        if any(ids.strides):
-            for row in ids.reshape(-1, ids.shape[-1]):
-                if row.any():
-                    found.update(np.unique(row[row != 0]).tolist())
-        else:
-            found.add(int(ids.flat[0]))
-    return {reason: REASONS.texts(reason) for reason in sorted(found) if reason}
+    # Nearly all of them are 0, which says nothing.
+    given = [ids[ids != 0] if any(ids.strides) else ids.reshape(-1)[:1] for ids in different.values()]
+    found = np.flatnonzero(np.bincount(np.concatenate(given))).tolist() if given else []
+    return {reason: REASONS.texts(reason) for reason in found if reason}
 
 
 def with_own_reasons(ids: Array, texts: Mapping[int, tuple[str, ...]]) -> Array:
