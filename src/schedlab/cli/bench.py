@@ -53,18 +53,11 @@ def bench(
     workloads
         TestCase or TestCase/Workload; without any, all that carry the label.
     """
-    path = shipped() if file is None else file
+    path = file or shipped()
     cases = load(path)
     chosen = _choose(cases, workloads, label)
     if list_:
-        _list(cases)
-        return 0
-    if repeat < 1:
-        raise SchedlabError(f"{repeat} runs measure nothing", location="--repeat", hint="give 1 or more")
-    if profile and mode == "live":
-        raise SchedlabError("a live run has no profile", location="--profile", hint="use --mode batch")
-    if processes == 2 and mode == "batch":
-        raise SchedlabError("a batch run is one process", location="--processes", hint="use --mode live")
+        return _list(cases)
     options = RunOptions(
         mode=mode,
         annotations=annotations,
@@ -74,6 +67,7 @@ def bench(
         params=_params(param),
         processes=processes,
     )
+    _refuse_nonsense(options, repeat)
     calibration = machine.calibrate()
     _say(f"calibration {calibration} (kube-scheduler's figures: {machine.KUBE_SCHEDULER_CALIBRATION}), {mode}")
     enough = True
@@ -88,6 +82,15 @@ def bench(
                 out.writelines(f"{json.dumps(line)}\n" for line in lines)
         enough &= _tell(case, workload, lines, min_pods_per_s)
     return 0 if enough else 1
+
+
+def _refuse_nonsense(options: RunOptions, repeat: int) -> None:
+    if repeat < 1:
+        raise SchedlabError(f"{repeat} runs measure nothing", location="--repeat", hint="give 1 or more")
+    if options.profile and options.mode == "live":
+        raise SchedlabError("a live run has no profile", location="--profile", hint="use --mode batch")
+    if options.processes == 2 and options.mode == "batch":
+        raise SchedlabError("a batch run is one process", location="--processes", hint="use --mode live")
 
 
 def _run_alone(path: Path, case: TestCase, workload: Workload, options: RunOptions) -> list[Figures]:
@@ -206,11 +209,12 @@ def _tell(case: TestCase, workload: Workload, lines: Sequence[Mapping[str, Any]]
     return not line["belowThreshold"]
 
 
-def _list(cases: Sequence[TestCase]) -> None:
+def _list(cases: Sequence[TestCase]) -> int:
     for case in cases:
         for workload in case.workloads:
             labels = f"  [{', '.join([*case.labels, *workload.labels])}]" if case.labels or workload.labels else ""
             _say(f"{case.name}/{workload.name}{labels}")
+    return 0
 
 
 def _say(text: str) -> None:
