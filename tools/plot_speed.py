@@ -29,6 +29,11 @@ def read(path: Path) -> list[Line]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]
 
 
+def kind(line: Line) -> str:
+    """How the workload was run."""
+    return f"{line['mode']}, two processes" if line.get("processes") == 2 else str(line["mode"])
+
+
 def ratios(lines: Sequence[Line]) -> dict[str, dict[str, float]]:
     """The median ratio of each workload, by mode."""
     found: dict[str, dict[str, list[float]]] = {}
@@ -36,7 +41,7 @@ def ratios(lines: Sequence[Line]) -> dict[str, dict[str, float]]:
         # Clients and server of a live run take turns on the machine, so there only the clock tells.
         ratio = line["ratioByProcessorTime"] if line["mode"] == "batch" else line["ratio"]
         if ratio is not None:
-            found.setdefault(line["workload"].split("/")[0], {}).setdefault(line["mode"], []).append(ratio)
+            found.setdefault(line["workload"].split("/")[0], {}).setdefault(kind(line), []).append(ratio)
     return {name: {mode: median(values) for mode, values in modes.items()} for name, modes in found.items()}
 
 
@@ -59,7 +64,7 @@ def table(lines: Sequence[Line]) -> str:
     found: dict[tuple[str, str], list[Line]] = {}
     for line in lines:
         if line["ratio"] is not None:
-            found.setdefault((line["workload"].split("/")[0], line["mode"]), []).append(line)
+            found.setdefault((line["workload"].split("/")[0], kind(line)), []).append(line)
     rows = [
         "| workload | mode | runs | pods/s | that is | by processor time | cycle, median µs | memory at most |",
         "|---|---|---|---|---|---|---|---|",
@@ -91,9 +96,9 @@ def draw_ratios(found: Mapping[str, Mapping[str, float]]) -> str:
         parts.append(_text(left - 8, top + 15, name, anchor="end"))
         for mode, value in sorted(modes.items()):
             size = value / longest * (width - left - 60)
-            colour = COLOURS[mode == "live"]
+            colour = COLOURS[mode != "batch"]
             parts.append(f'<rect x="{left}" y="{top + 3}" width="{size:.1f}" height="{row - 6}" fill="{colour}"/>')
-            parts.append(_text(left + size + 6, top + 15, f"{value:.1f} R{' live' if mode == 'live' else ''}"))
+            parts.append(_text(left + size + 6, top + 15, f"{value:.1f} R{'' if mode == 'batch' else f' {mode}'}"))
             top += row
         top += 6
     title = _text(
