@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
 import socket
 import time
 from collections.abc import Callable, Mapping
@@ -159,6 +160,8 @@ async def _answer_until_closed(
     pipe.send(greeting)
     closed = asyncio.Event()
     asyncio.get_running_loop().add_reader(pipe.fileno(), _answer, pipe, questions, closed)
+    # The loop has made the pipe refuse what does not fit into it at once: the times of 50,000 cycles.
+    os.set_blocking(pipe.fileno(), True)
     await closed.wait()
 
 
