@@ -197,8 +197,10 @@ class FilterRun:
         if beside and self._all_pass(start, size, total):
             feasible = ring(start, min(wanted, size), total)
             return self._told(Search(ring(start, size, total), _all_passed(size), feasible, is_clean=True))
-        if not nominated and self._knows_all():
-            return self._told(self._search_known(wanted, start % total))
+        if self._knows_all():
+            known = self._search_known(wanted, start % total)
+            if all((row - start) % total >= len(known.rows) for row in nominated):
+                return self._told(known)
 
         def evaluate(position: int, size: int) -> tuple[NDArray[np.int64], Verdicts]:
             first = (start + position) % total
@@ -234,8 +236,15 @@ class FilterRun:
         assert kept is not None, "nothing is known"
         # Among so many nodes there are more than the wanted ones that fit, if there are as many at all.
         size = min(total, wanted + 1 + kept.rejections)
-        fits = np.flatnonzero(~columns(kept.rejected, ring(start, size, total), total))
-        rows = ring(start, int(fits[wanted]) + 1 if len(fits) > wanted else size, total)
+        return self._search_known_rows(ring(start, size, total), wanted)
+
+    def _search_known_rows(self, rows: NDArray[np.int64], wanted: int) -> Search:
+        """Visit rows: int64[M] in their order."""
+        kept, total = self._kept, len(self._table)
+        assert kept is not None, "nothing is known"
+        fits = np.flatnonzero(~columns(kept.rejected, rows, total))
+        if len(fits) > wanted:
+            rows = rows[: int(fits[wanted]) + 1]
         verdicts = Verdicts(
             columns(kept.first_plugin, rows, total),
             columns(kept.first_code, rows, total),
@@ -246,8 +255,10 @@ class FilterRun:
     def search_rows(self, rows: NDArray[np.int64], wanted: int, start: int) -> Search:
         """Visit only `rows`, in their order, beginning at `start` modulo their number."""
         offset = start % len(rows) if len(rows) else 0
-        order = np.concatenate([rows[offset:], rows[:offset]])
+        order = np.concatenate([rows[offset:], rows[:offset]]) if offset else rows
         nominated = self._nominated_rows()
+        if self._knows_all() and not any(row in nominated for row in rows.tolist()):
+            return self._told(self._search_known_rows(order, wanted))
         everything = self.evaluate(slice(0, len(self._table))) if len(rows) >= _MANY_ROWS else None
 
         def evaluate(position: int, size: int) -> tuple[NDArray[np.int64], Verdicts]:
