@@ -16,12 +16,19 @@ import json
 import multiprocessing
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from unittest import mock
 
+import orjson
+
+from schedlab.cli.explain import EVERY_NODE
+from schedlab.cli.explain_html import explain_html
+from schedlab.cli.explain_text import explain_text
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.driver import BatchDriver
 from schedlab.cluster.memory import calm_garbage_collector, memory_bytes
@@ -30,6 +37,19 @@ from schedlab.decisions.explain import PodQuestion
 from schedlab.kernel.clock import VirtualClock
 from schedlab.kernel.randomness import SeededRandom
 
+Write = Callable[[dict[str, Any]], object]
+
+#: What is asked in each form of `schedlab explain`, and what is made of the answer; -o json, yaml and wide have every node.
+_FORMS: dict[str, tuple[PodQuestion, Write]] = {
+    "default": (PodQuestion(), explain_text),
+    "--attempt": (PodQuestion(attempt=1), explain_text),
+    "--node": (PodQuestion(nodes=("node-7",), all_plugins=True), partial(explain_text, one_node=True)),
+    "--vs": (PodQuestion(versus="node-7"), explain_text),
+    "--all-plugins": (PodQuestion(all_plugins=True), partial(explain_text, all_plugins=True)),
+    "-o html": (PodQuestion(), explain_html),
+    "-o wide": (PodQuestion(detailed=EVERY_NODE), partial(explain_text, wide=True)),
+    "-o json": (PodQuestion(detailed=EVERY_NODE), orjson.dumps),
+}
 _ZONES = 8
 _PRIORITIES = ("low", "middle", "high")
 _AT_ONCE = 500
@@ -165,8 +185,21 @@ def run(nodes: int, pods: int, *, mixed: bool) -> dict[str, Any]:
         "arraysBytesPerAttempt": sum(map(len, blobs.values())) // max(len(packed), 1),
         "countedBytesPerPod": cluster.log.size_bytes // pods,
         "recording": recording,
-        **{f"explain{when}Milliseconds": _explain_ms(cluster, numbers) for when, numbers in _asked(pods).items()},
+        **{
+            f"explain{when}Milliseconds": _explain_ms(cluster, numbers, *_FORMS["default"])
+            for when, numbers in _asked(pods).items()
+        },
+        "formsMilliseconds": _forms_ms(cluster, pods // 3),
     }
+
+
+def _forms_ms(cluster: Cluster, first: int) -> dict[str, float]:
+    """Return how long each form of `schedlab explain` takes: the explanation, and what is made of it."""
+    found = {}
+    for place, (name, (question, write)) in enumerate(_FORMS.items()):
+        numbers = range(first + 9 * place, first + 9 * place + 9)
+        found[name] = _explain_ms(cluster, numbers, question, write)
+    return found
 
 
 def _asked(pods: int) -> dict[str, range]:
@@ -174,12 +207,12 @@ def _asked(pods: int) -> dict[str, range]:
     return {"Newest": range(pods - 9, pods), "Middle": range(pods // 2, pods // 2 + 9), "Oldest": range(9)}
 
 
-def _explain_ms(cluster: Cluster, numbers: range) -> float:
+def _explain_ms(cluster: Cluster, numbers: range, question: PodQuestion, write: Write) -> float:
     """Return the median of the processor time."""
     times = []
     for number in numbers:
         began = time.process_time()
-        cluster.explainer.explain("default", f"p-{number}", PodQuestion())
+        write(cluster.explainer.explain("default", f"p-{number}", question))
         times.append(time.process_time() - began)
     return round(sorted(times)[len(times) // 2] * 1000, 1)
 

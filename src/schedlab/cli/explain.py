@@ -19,7 +19,7 @@ from schedlab.cli.kube_context import resolve, schedulers_beside
 from schedlab.cluster.home import Home
 from schedlab.kernel.errors import SchedlabError
 
-_EVERY_NODE = 1_000_000
+EVERY_NODE = 1_000_000
 _FOUND, _BAD_REQUEST, _NOT_FOUND = 200, 400, 404
 
 
@@ -68,7 +68,7 @@ def explain(
     if all_plugins or node:
         query.append(("allPlugins", "true"))
     if output not in ("text", "html"):
-        query.append(("detailed", _EVERY_NODE))
+        query.append(("detailed", EVERY_NODE))
     path = f"/api/v1/decisions/{quote(where, safe='')}/{quote(pod_name, safe='')}"
     status, body = _explanation(home, f"{path}?{urlencode(query)}" if query else path)
     if status == _BAD_REQUEST:

@@ -22,6 +22,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 from schedlab.apimachinery.quantity import Format, of_int, of_milli
@@ -89,6 +90,8 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
 }
 
 
+# Many nodes of an explanation have the same numbers.
+@lru_cache(maxsize=16_384)
 def evaluate(expression: str) -> int | float:
     """Return what an expression comes to: numbers, + - * / // ( ), and min, max, abs, sqrt, trunc, round, log.
 
