@@ -2,8 +2,9 @@
 
     python -m tools.generate_parity_page CORPUS JUDGE
 
-Runs the parity runner over the whole corpus and takes the judge's own figures for the families; the leaves of each
-field are counted in the data; what is said of mutants is the last result of tools.mutate_plugins. Nothing is written unless the judge finds every case equal.
+Runs the parity runner over the whole corpus and the written cases and takes the judge's own figures for the families;
+the leaves of each field are counted in the data; what is said of mutants is the last result of tools.mutate_plugins.
+Nothing is written unless the judge finds every case equal.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,10 @@ There is no list of exceptions; only paths that the data itself marks as unstabl
 Run it with `make parity CORPUS=dir`.
 `make test` requires every family below.
 """
+
+
+#: By key of the kept result: who notices the mutants in its list.
+_WHO = {"survivors": "nobody", "only_tests": "unit tests", "only_written": "written cases"}
 
 
 def _leaves(value: Any) -> int:
@@ -63,34 +69,34 @@ def _fields(corpus: Path) -> list[tuple[str, int, int]]:
 
 def mutation_lines(result: dict[str, Any]) -> list[str]:
     """The section about mutants, from what `python -m tools.mutate_plugins --write` has kept."""
-    tried, reached = result["tried"], result["reached"]
+    tried, recorded, written = result["tried"], result["recorded"], result["written"]
 
     def share(part: int, whole: int) -> str:
         return f"{part} of {whole} ({100 * part / whole:.0f} %)"
 
-    left = [(who, mutant) for who in ("only_tests", "survivors") for mutant in result[who]]
     return [
         "",
         "## Would it be noticed?",
         "",
-        "A comparison, a number or a truth value in the plugins is changed, one at a time, and the recorded cases are replayed until one differs.",
-        f"`{result['command']}`, {result['date']}, seed {result['seed']}: {tried} of {result['mutants']} mutants of that day's plugins, drawn at random.",
-        f"{result['equivalent']} more of the sample are left out: they are the same program (tools/equivalent_mutants.toml names each with its reason) or say only what pods may share.",
+        "A comparison, a number or a truth value in the plugins is changed, one at a time, and cases are replayed until one differs: first recorded ones, then those of our own.",
+        f"`{result['command']}`, {result['date']}: {tried} of {result['mutants']} mutants of that day's plugins, drawn by a hash.",
+        f"{result['equivalent']} of all mutants are left out: they are the same program (tools/equivalent_mutants.toml names each with its reason).",
         "",
         "| who notices | mutants |",
         "|---|---|",
-        f"| parity | {share(result['parity'], tried)} |",
+        f"| the recorded cases alone | {share(recorded, tried)} |",
+        f"| **parity: recorded and written cases** | **{share(recorded + written, tried)}** |",
         f"| only the unit tests of the plugin | {share(result['tests'], tried)} |",
         f"| nobody | {share(result['survived'], tried)} |",
         "",
-        f"Recorded cases reach {reached} of them; of those parity notices {share(result['parity'], reached)}.",
-        f"The other {tried - reached} are in code that no recorded case runs: hints for events that do not occur in the data, conflicts and failures of writes, timeouts, binding conditions of devices.",
+        f"Recorded cases run the code of {result['recorded_reach']} of them, and notice {share(recorded, result['recorded_reach'])}.",
+        "What neither runs: conflicts and failures of writes, and what is waited for; the format of the cases has no words for them.",
         "",
-        "<details><summary>What parity does not notice</summary>",
+        "<details><summary>What the recorded cases do not notice</summary>",
         "",
         "| who notices | mutant |",
         "|---|---|",
-        *(f"| {'unit tests' if who == 'only_tests' else 'nobody'} | {_cell(mutant)} |" for who, mutant in left),
+        *(f"| {who} | {_cell(mutant)} |" for key, who in _WHO.items() for mutant in result[key]),
         "",
         "</details>",
     ]
@@ -100,31 +106,56 @@ def _cell(mutant: str) -> str:
     return mutant.replace("|", r"\|")
 
 
-def page(corpus: Path, judged: str) -> str:
-    """The page from the judge's output and the data."""
+def page(corpus: Path, judged: str, written: str) -> str:
+    """The page from the data and the judge's output about it and about the written cases."""
     rows = [match.groups() for match in _LINE.finditer(judged)]
     cases, compared = sum(int(row[2]) for row in rows), sum(int(row[3]) for row in rows)
     lines = [_INTRODUCTION, f"All {cases:,} cases are equal, {compared:,} leaves.", "", "| family | cases | leaves |"]
     lines += ["|---|---|---|", *(f"| {name} | {total} | {int(leaves):,} |" for name, _, total, leaves, _ in rows)]
     lines += ["", "Leaves by field of a step:", "", "| field | steps that have it | leaves |", "|---|---|---|"]
     lines += [f"| `{field}` | {steps:,} | {leaves:,} |" for field, steps, leaves in _fields(corpus)]
+    lines += written_lines(written)
     if MUTANTS.exists():
         lines += mutation_lines(json.loads(MUTANTS.read_text(encoding="utf-8")))
     return "\n".join(lines) + "\n"
 
 
-def main() -> int:
-    """Run the corpus and write the page."""
-    if len(sys.argv) != 3:
-        print(__doc__)
-        return 2
-    corpus, judge = Path(sys.argv[1]), sys.argv[2]
+def written_lines(judged: str) -> list[str]:
+    """The section about the written cases, from the judge's output."""
+    match = _LINE.search(judged)
+    assert match is not None, judged
+    return [
+        "",
+        "## Cases of our own",
+        "",
+        "What the data does not come to is in tests/parity/written, in the same format and judged in the same way: queueing hints for other events, odd scores, binding conditions, extended resources.",
+        "What is expected there was not recorded: it was worked out from kube-scheduler's source, and each case names the function.",
+        "",
+        f"All {int(match[3]):,} cases are equal, {int(match[4]):,} leaves.",
+    ]
+
+
+def _judged(judge: str, corpus: Path) -> str:
+    """Run a corpus; return what the judge says. Exits when it is not equal."""
     command = [sys.executable, "-m", "tests.parity.run", "--judge", judge, "--corpus", str(corpus)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         print(done.stdout + done.stderr)
-        return done.returncode
-    PAGE.write_text(page(corpus, done.stdout), encoding="utf-8")
+        sys.exit(done.returncode)
+    return done.stdout
+
+
+def main() -> int:
+    """Run the cases and write the page."""
+    if len(sys.argv) != 3:
+        print(__doc__)
+        return 2
+    corpus, judge = Path(sys.argv[1]), sys.argv[2]
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        subprocess.run([sys.executable, "-m", "tests.parity.written", scratch], cwd=ROOT, check=True)
+        written = _judged(judge, folder)
+    PAGE.write_text(page(corpus, _judged(judge, corpus), written), encoding="utf-8")
     print(f"wrote {PAGE.relative_to(ROOT)}")
     return 0
 

@@ -2,13 +2,15 @@
 
     python -m tools.mutate_plugins CORPUS JUDGE [--sample N] [--seed S] [--only FILE[:LINE]] [--write]
 
-First every case of the corpus runs unchanged, in each mode of the parity runner, and it is noted which lines of the
-plugins it reaches. Then each mutant runs the cases that reach its line, the quickest first, until the judge finds a
-difference: *parity* notices it. A crash, and four times the usual CPU time, count as differences. Who survives that is
-given to the unit tests of its plugin: *tests* notice it, or it *survives*.
+First every case runs unchanged, in each mode of the parity runner, and it is noted which lines of the plugins it
+reaches. Then each mutant runs the recorded cases that reach its line, the quickest of every family first, until the
+judge finds a difference: what is *recorded* notices it. A crash, and four times the usual CPU time, count as
+differences. Who survives that runs the *written* cases (tests/parity/written) that reach its line, then the unit
+*tests* of its plugin; who survives those, too, *survived*.
 
-Mutants named in tools/equivalent_mutants.toml are counted apart and not tried. --write keeps the result in
-tools/mutants.json, which docs/parity.md shows.
+Mutants named in tools/equivalent_mutants.toml are counted apart and not tried. A sample is drawn by a hash of the seed
+and the mutant, so that code that stays the same stays in it. --write keeps the result in tools/mutants.json, which
+docs/parity.md shows.
 """
 
 from __future__ import annotations
@@ -25,7 +27,6 @@ import io
 import json
 import os
 import pickle
-import random
 import resource
 import select
 import sys
@@ -42,13 +43,15 @@ from tools.plugin_mutants import PLUGINS, ROOT, Mutant, plugin_files
 
 RESULT: Final = ROOT / "tools" / "mutants.json"
 MODES: Final = ("", "arrays", "scalar")
-PARITY, TESTS, SURVIVED = "parity", "tests", "survived"
-# CPU seconds of unchanged cases that a mutant is tried with at most; beyond come only the biggest cases.
+RECORDED, WRITTEN, TESTS, SURVIVED = "recorded", "written", "tests", "survived"
+# CPU seconds of unchanged cases that a mutant is tried with at most; beyond come only more of the same families.
 _TRIED_S_MAX: Final = 10
 _GRACE_S: Final = 20
 # Big clusters of what the other families have, too.
 _LEFT_OUT: Final = frozenset({"medium"})
 _UNIT_TESTS: Final = "tests/unit/scheduler/plugins"
+# Asserts as they are: what would rewrite them would load plugins, too, before they can be changed.
+_PYTEST: Final = ("-x", "-q", "-p", "no:cacheprovider", "--assert=plain")
 _NOTICED: Final = 1
 _UNNOTICED: Final = 0
 
@@ -69,43 +72,61 @@ class Baseline:
     seconds: dict[Job, float] = field(default_factory=dict)
     reached: dict[str, dict[int, list[Job]]] = field(default_factory=dict)
 
-    def jobs(self, mutant: Mutant) -> list[Job]:
-        """Return the jobs that run a mutant's statement, the quickest first; of what runs at import, all of its file."""
+    def jobs(self, mutant: Mutant, *, written: bool) -> list[Job]:
+        """Return the recorded or written jobs that run a mutant's statement; of what runs at import, all of its file.
+
+        The quickest of every family and mode come first, then the second ones, and so on.
+        """
         lines = self.reached.get(mutant.file, {})
         found = set(lines.get(mutant.line, ()))
         if not found and -mutant.line in lines:
             found = {job for jobs in lines.values() for job in jobs}
-        chosen, total = [], 0.0
+        ranks: collections.Counter[tuple[str, str]] = collections.Counter()
+        ordered = []
         for job in sorted(found, key=lambda job: (self.seconds[job], job.mode, job.family, job.index)):
+            if (job.family == WRITTEN) == written:
+                ordered.append((ranks[job.family, job.mode], job))
+                ranks[job.family, job.mode] += 1
+        chosen, total = [], 0.0
+        for _, job in sorted(ordered, key=lambda ranked: ranked[0]):
             total += self.seconds[job]
             if total > _TRIED_S_MAX:
                 break
             chosen.append(job)
         return chosen
 
+    def add(self, other: Baseline) -> None:
+        """Take in what is known of other jobs."""
+        self.seconds |= other.seconds
+        for file, lines in other.reached.items():
+            for line, jobs in lines.items():
+                self.reached.setdefault(file, {}).setdefault(line, []).extend(jobs)
+
 
 class Corpus:
-    """The recorded cases, and the judge."""
+    """The recorded and the written cases, and the judge."""
 
     def __init__(self, folder: Path, judge: Path) -> None:
-        from tests.parity import families
+        from tests.parity import families, written
 
         files = families.find(folder, ())
         skipped = {*families.PAIRS, *_LEFT_OUT}
         self.lines = {name: families.read_lines(path) for name, path in files.items() if name not in skipped}
+        self.lines[WRITTEN] = [orjson.dumps(case) for case in written.cases()]
         spec = importlib.util.spec_from_file_location("judge", judge)
         assert spec is not None
         assert spec.loader is not None
         self._judge = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(self._judge)
 
-    def jobs(self) -> list[Job]:
-        """Return every case in every mode."""
+    def jobs(self, *, written: bool) -> list[Job]:
+        """Return every recorded or written case in every mode."""
         return [
             Job(name, index, mode)
             for mode in MODES
             for name, lines in self.lines.items()
             for index in range(len(lines))
+            if (name == WRITTEN) == written
         ]
 
     def is_equal(self, job: Job) -> bool:
@@ -178,18 +199,19 @@ def _observed(corpus: Corpus, jobs: Sequence[Job]) -> tuple[dict[Job, float], di
     return seconds, reached
 
 
-def baseline(corpus: Corpus, at_once: int) -> Baseline:
-    """Run everything unchanged."""
-    found, jobs = Baseline(), corpus.jobs()
+def baseline(corpus: Corpus, jobs: Sequence[Job], at_once: int) -> Baseline:
+    """Run jobs unchanged."""
+    found = Baseline()
     parts = [jobs[start::8] for start in range(8)]
     works = [(number, functools.partial(_observed, corpus, part)) for number, part in enumerate(parts)]
     for _, answer in _each(works, at_once):
         if answer is None:
             raise SystemExit("the unchanged plugins do not pass")
-        seconds, reached = answer
-        found.seconds |= seconds
-        for (file, line), whose in reached.items():
-            found.reached.setdefault(file, {}).setdefault(line, []).extend(whose)
+        seconds, places = answer
+        part = Baseline(seconds)
+        for (file, line), whose in places.items():
+            part.reached.setdefault(file, {})[line] = whose
+        found.add(part)
     return found
 
 
@@ -225,7 +247,7 @@ def _tests(mutant: Mutant) -> int:
     plugin_mutants.install(mutant)
     plugin_mutants.forget("schedlab", "tests")
     with contextlib.redirect_stdout(io.StringIO()):
-        return _NOTICED if pytest.main(["-x", "-q", "-p", "no:cacheprovider", unit_tests_of(mutant)]) else _UNNOTICED
+        return _NOTICED if pytest.main([*_PYTEST, unit_tests_of(mutant)]) else _UNNOTICED
 
 
 def unit_tests_of(mutant: Mutant) -> str:
@@ -236,27 +258,36 @@ def unit_tests_of(mutant: Mutant) -> str:
 
 def judge_mutants(corpus: Corpus, known: Baseline, mutants: Sequence[Mutant], at_once: int) -> dict[Mutant, str]:
     """Return who notices each mutant."""
-    verdicts: dict[Mutant, str] = {}
-
-    def parity_works() -> Iterator[tuple[Mutant, Callable[[], int]]]:
-        for mutant in mutants:
-            jobs = known.jobs(mutant)
-            usual_s = sum(known.seconds[job] for job in jobs)
-            yield mutant, functools.partial(_parity, corpus, mutant, jobs, usual_s)
-
-    for number, (mutant, answer) in enumerate(_each(parity_works(), at_once), 1):
-        verdicts[mutant] = SURVIVED if answer == _UNNOTICED else PARITY
-        if answer == _UNNOTICED:
-            print(f"parity does not notice {mutant} ({len(known.jobs(mutant))} cases reach it)", flush=True)
-        if number % 50 == 0:
-            print(f"{number} of {len(mutants)} tried", flush=True)
-    left = [mutant for mutant in mutants if verdicts[mutant] == SURVIVED]
-    for mutant, answer in _each(((mutant, functools.partial(_tests, mutant)) for mutant in left), at_once):
-        if answer == _UNNOTICED:
-            print(f"survived: {mutant}", flush=True)
-        else:
-            verdicts[mutant] = TESTS
+    verdicts = dict.fromkeys(mutants, SURVIVED)
+    for who in (RECORDED, WRITTEN, TESTS):
+        works = [(mutant, _work(who, corpus, known, mutant)) for mutant in mutants if verdicts[mutant] == SURVIVED]
+        print(f"{who}: {len(works)} to try", flush=True)
+        for number, (mutant, answer) in enumerate(_each(works, at_once), 1):
+            if answer == _UNNOTICED:
+                print(f"{who} does not notice {mutant}", flush=True)
+            else:
+                verdicts[mutant] = who
+            if number % 50 == 0:
+                print(f"{number} of {len(works)} tried", flush=True)
     return verdicts
+
+
+def _work(who: str, corpus: Corpus, known: Baseline, mutant: Mutant) -> Callable[[], int]:
+    if who == TESTS:
+        return functools.partial(_tests, mutant)
+    jobs = known.jobs(mutant, written=who == WRITTEN)
+    return functools.partial(_parity, corpus, mutant, jobs, sum(known.seconds[job] for job in jobs))
+
+
+def sampled(mutants: Sequence[Mutant], size: int, seed: int) -> list[Mutant]:
+    """Return so many of the mutants, as a hash of each draws them."""
+    numbers: collections.Counter[tuple[str, str, str]] = collections.Counter()
+    drawn = []
+    for mutant in mutants:
+        text = mutant.file, mutant.code, mutant.change
+        drawn.append((hashlib.sha256(repr((seed, *text, numbers[text])).encode()).digest(), mutant))
+        numbers[text] += 1
+    return [mutant for _, mutant in sorted(drawn, key=lambda one: one[0])[:size]]
 
 
 def summary(
@@ -264,34 +295,44 @@ def summary(
 ) -> dict[str, Any]:
     """Return what is kept of a run."""
     counts = collections.Counter(verdicts.values())
-    command = f"python -m tools.mutate_plugins CORPUS JUDGE --sample {len(verdicts)} --seed {options.seed}"
+    reached = {
+        f"{who}_reach": sum(bool(known.jobs(mutant, written=who == WRITTEN)) for mutant in verdicts)
+        for who in (RECORDED, WRITTEN)
+    }
     return {
-        "command": command,
+        "command": f"python -m tools.mutate_plugins CORPUS JUDGE --sample {options.sample} --seed {options.seed}",
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "seed": options.seed,
         "mutants": total,
         "equivalent": equal,
         "tried": len(verdicts),
-        "reached": sum(bool(known.jobs(mutant)) for mutant in verdicts),
-        **{name: counts[name] for name in (PARITY, TESTS, SURVIVED)},
+        **reached,
+        **{name: counts[name] for name in (RECORDED, WRITTEN, TESTS, SURVIVED)},
+        "only_written": [str(mutant) for mutant, verdict in verdicts.items() if verdict == WRITTEN],
         "only_tests": [str(mutant) for mutant, verdict in verdicts.items() if verdict == TESTS],
         "survivors": [str(mutant) for mutant, verdict in verdicts.items() if verdict == SURVIVED],
     }
 
 
 def _known(options: argparse.Namespace, corpus: Corpus) -> Baseline:
-    """Return what the unchanged plugins do, from the file that remembers it if they are still the same."""
+    """Return what the unchanged plugins do; of the recorded cases from the file that remembers it, if it still holds."""
     sources = [(PLUGINS / file).read_bytes() for file in plugin_files()]
     version = hashlib.sha256(b"".join(sources)).hexdigest()
-    if options.watched is not None and options.watched.exists():
-        of, known = pickle.loads(options.watched.read_bytes())  # noqa: S301 - written below
-        if of == version:
-            assert isinstance(known, Baseline)
-            return known
-    known = baseline(corpus, options.jobs)
-    if options.watched is not None:
-        options.watched.write_bytes(pickle.dumps((version, known)))
+    known = _remembered(options.watched, version)
+    if known is None:
+        known = baseline(corpus, corpus.jobs(written=False), options.jobs)
+        if options.watched is not None:
+            options.watched.write_bytes(pickle.dumps((version, known)))
+    known.add(baseline(corpus, corpus.jobs(written=True), options.jobs))
     return known
+
+
+def _remembered(file: Path | None, version: str) -> Baseline | None:
+    if file is None or not file.exists():
+        return None
+    of, known = pickle.loads(file.read_bytes())  # noqa: S301 - written above
+    assert isinstance(known, Baseline)
+    return known if of == version else None
 
 
 def _parse() -> argparse.Namespace:
@@ -321,8 +362,7 @@ def main() -> int:
     equal = len(every) - len(chosen)
     chosen = [one for one in chosen if f"{one.file}:{one.line}".startswith(options.only)]
     if options.sample:
-        rng = random.Random(options.seed)  # noqa: S311 - a repeatable sample
-        chosen = rng.sample(chosen, min(options.sample, len(chosen)))
+        chosen = sampled(chosen, options.sample, options.seed)
     verdicts = judge_mutants(corpus, known, chosen, options.jobs)
     result = summary(options, known, verdicts, len(every), equal)
     print(json.dumps({key: value for key, value in result.items() if not isinstance(value, list)}, indent=2))

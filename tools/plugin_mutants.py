@@ -138,12 +138,16 @@ def _changeable(node: ast.AST) -> Iterator[_Place]:
 
 @dataclass(frozen=True, slots=True)
 class Equivalent:
-    """A mutant that is no different program: its file, its change, the statement's text, and why."""
+    """A mutant that is no different program: its file, its change, the statement's text, and why.
+
+    times: how many mutants of the statement read the same, each of them no different program.
+    """
 
     file: str
     change: str
     code: str
     reason: str
+    times: int = 1
 
     def covers(self, mutant: Mutant) -> bool:
         """Whether this is the mutant that is meant."""

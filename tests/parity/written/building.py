@@ -246,20 +246,27 @@ def happens(
     return Step(change, expected | ({"hints": hints} if hints else {}) | ({"requeue": requeue} if requeue else {}))
 
 
-def places(pod: PodBuilder, node: str, *noted: Json) -> list[Step]:
-    """The pod is created and goes to the only node that is feasible; noted: other events before that."""
+def places(pod: PodBuilder, node: str, *noted: Json, beside: Sequence[str] = ()) -> list[Step]:
+    """The pod is created and placed: see placed."""
     key = key_of(pod)
+    created = Step({"create": pod.dict()}, {"op": "create", "pod": key, "queue": _queue(active=[key])})
+    return [created, placed(pod, node, *noted, beside=beside)]
+
+
+def placed(pod: PodBuilder, node: str, *noted: Json, beside: Sequence[str] = ()) -> Step:
+    """The pod, the only one that waits to be tried, goes to the first of the feasible nodes.
+
+    noted: other events before that. beside: nodes that are as good.
+    """
+    key, nodes = key_of(pod), [node, *beside]
     attempt = {
         **_attempt(key, "scheduled", {"status": "True"}, *noted, _scheduled_event(key, node)),
         "attempts": 1,
-        "feasible": [node],
+        "feasible": nodes,
         "selected": node,
-        "top": [node],
+        "top": nodes,
     }
-    return [
-        Step({"create": pod.dict()}, {"op": "create", "pod": key, "queue": _queue(active=[key])}),
-        Step({"schedule": 1}, {"op": "schedule", "scheduled": [attempt], "queue": _queue()}),
-    ]
+    return Step({"schedule": 1}, {"op": "schedule", "scheduled": [attempt], "queue": _queue()})
 
 
 def preempts(

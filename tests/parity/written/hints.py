@@ -21,6 +21,7 @@ from tests.parity.written.building import (
     delete,
     gated,
     happens,
+    placed,
     places,
     unavailable,
     waits,
@@ -517,6 +518,7 @@ def _gangs() -> Iterator[Json]:
                 happens(apply(objects.pod_group("h")), pod, {event: {plugin: SKIP}}, stays="gated"),
                 happens(apply(objects.pod_group("g", namespace="far")), pod, {event: {plugin: SKIP}}, stays="gated"),
                 happens(apply(group), pod, {event: {plugin: QUEUE}}, to="active"),
+                placed(pod, "n1"),
             ],
             profile=profile,
             gates=_GATES,
@@ -534,6 +536,7 @@ def _gangs() -> Iterator[Json]:
                 apply(_member("c", namespace="far").node("n1").dict()), pod, {added: {plugin: SKIP}}, stays="gated"
             ),
             happens(apply(_member("d").node("n1").dict()), pod, {added: {plugin: QUEUE}}, to="active"),
+            placed(pod, "n1"),
         ],
         profile=profile,
         gates=_GATES,

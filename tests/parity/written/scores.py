@@ -228,6 +228,25 @@ def _balanced() -> Iterator[Json]:
         nodes=("n1", "n2", "n3", "n4"),
     )
 
+    # In floating point (1 - 0.34) * 100 is a little less than 66: 65, and 50 + (50 - 35) // 2. n2: 0.17, which gives 83.
+    two = only(_BALANCE)
+    yield case(
+        "balance-truncated",
+        "noderesources/balanced_allocation.go: balancedResourceScorer: the product is cut off, not rounded",
+        _nodes(n1={"cpu": "1", "memory": "4Gi"}, n2={"cpu": "2", "memory": "4Gi"}),
+        [
+            chosen(
+                make_pod("p").req(cpu="680m"),
+                two,
+                _of(_BALANCE, n1=57, n2=66),
+                selected="n2",
+                skips=("preFilter",),
+            )
+        ],
+        profile=two,
+        nodes=("n1", "n2"),
+    )
+
 
 # --- Without what PreScore finds ---
 

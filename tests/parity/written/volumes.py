@@ -44,6 +44,11 @@ def _on(pod: PodBuilder, node: str) -> PodBuilder:
     return pod.node_selector({"kubernetes.io/hostname": node})
 
 
+def _only(node: str) -> Json:
+    named = {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}
+    return {"required": {"nodeSelectorTerms": [{"matchExpressions": [named]}]}}
+
+
 # --- VolumeRestrictions ---
 
 
@@ -256,11 +261,38 @@ def _capacity() -> Iterator[Json]:
         places(pod, "n1"),
     )
 
+    yield from _chosen()
+
+
+def _chosen() -> Iterator[Json]:
+    nodes = [make_node(name).capacity(cpu="4").dict() for name in ("n1", "n2")]
+    local = objects.storage_class("local", provisioner="kubernetes.io/no-provisioner")
+    volumes = [
+        objects.volume(
+            name, spec={"capacity": {"storage": size}, "storageClassName": "local", "nodeAffinity": _only(node)}
+        )
+        for name, size, node in (("small", "1", "n1"), ("big", "1Gi", "n2"))
+    ]
+    pod = make_pod("p").claim("c")
+    # Both are rated by how little of them is taken, which is nothing.
+    yield case(
+        "volume-of-a-byte",
+        "volumebinding/scorer.go: buildScorerFunction: a volume is full if it has no capacity",
+        [
+            *nodes,
+            local,
+            *(each | {"status": {"phase": "Available"}} for each in volumes),
+            objects.claim("c", "local", size="0"),
+        ],
+        places(pod, "n1", beside=("n2",)),
+        nodes=("n1", "n2"),
+        gates={"StorageCapacityScoring": True},
+    )
     yield case(
         "selected-node",
         "volumebinding/binder.go: FindPodVolumes: a claim that is made for a node keeps the pod there",
         [
-            *(make_node(name).capacity(cpu="4").dict() for name in ("n1", "n2")),
+            *nodes,
             objects.storage_class(),
             objects.claim("c", annotations={"volume.kubernetes.io/selected-node": "n2"}),
         ],

@@ -143,7 +143,8 @@ class ImageColumn:
             if arrays is None and state is not None:
                 self._arrays[name] = self._collect(name)
             elif arrays is not None:
-                arrays[0][row], arrays[1][row] = (state.size, state.num_nodes) if state is not None else (0, 0)
+                sizes, num_nodes = arrays
+                sizes[row], num_nodes[row] = (state.size, state.num_nodes) if state is not None else (0, 0)
 
     def add_pod(self, row: int, pod: PodInfo) -> None:
         """A node's images do not depend on pods."""

@@ -240,13 +240,13 @@ def _explain_terms(whose: str, terms: Sequence[ParsedTerm], node: Node) -> Fact:
     met = next((term for term in terms if term.matches(node)), None)
     if met is not None:
         return Fact(f"{whose} {term_text(met)} is met", {"term": term_text(met)}, fits=True)
-    missed = [{"term": term_text(term), "missing": _missing(term, node)} for term in terms]
+    missed = [{"term": term_text(term), "missing": _explain_missing(term, node)} for term in terms]
     wanted = " or ".join(f"({term_text(term)})" for term in terms) or "nothing, which no node is"
     lacking = "; ".join(dict.fromkeys(text for each in missed for text in each["missing"]))
     return Fact(f"{whose} wants {wanted}{f': {lacking}' if lacking else ''}", {"terms": missed}, fits=False)
 
 
-def _missing(term: ParsedTerm, node: Node) -> list[str]:
+def _explain_missing(term: ParsedTerm, node: Node) -> list[str]:
     labels = node.metadata.labels
     if term.errors:
         return [str(each) for each in term.errors]
