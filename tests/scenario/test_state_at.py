@@ -9,20 +9,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schedlab.scheduler.framework.record import CycleRecord
+from schedlab.scheduler.framework.record import CycleRecord, FilterRecord
 from schedlab.whatif.state import state_at
 from tests.scenario.stress import Life
 
 # What comes after the cycle, names the moment itself and not what came of it, or says how much of the scores is kept.
 _NOT_COMPARED = {"position", "nominated", "chance", "offsets"}
+# Every verdict, as it is kept: compared is what `every_verdict` makes of it.
+_VERDICTS = {"full_code", "full_reason", "changed_rows", "changed_code", "changed_reason"}
 
 
 def differences(mine: Any, theirs: Any, where: str = "") -> Iterator[str]:
     """Say where two records differ."""
     if is_dataclass(mine) and is_dataclass(theirs) and type(mine) is type(theirs):
         for field in fields(mine):
-            if field.name not in _NOT_COMPARED:
+            if field.name not in _NOT_COMPARED | _VERDICTS:
                 yield from differences(getattr(mine, field.name), getattr(theirs, field.name), f"{where}.{field.name}")
+        if isinstance(mine, FilterRecord) and isinstance(theirs, FilterRecord):
+            yield from differences(mine.every_verdict(), theirs.every_verdict(), f"{where}.every_verdict")
     elif isinstance(mine, np.ndarray) or isinstance(theirs, np.ndarray):
         if not np.array_equal(mine, theirs):
             yield f"{where}: {mine} is recorded, {theirs} came of it"

@@ -21,7 +21,7 @@ import numpy as np
 
 from schedlab.decisions import packed_arrays
 from schedlab.decisions.packed_arrays import with_own_reasons
-from schedlab.scheduler.framework.record import CycleRecord, FilterRecord, ScoreRecord
+from schedlab.scheduler.framework.record import CycleRecord, FilterRecord, PreemptionRecord, ScoreRecord
 
 if TYPE_CHECKING:
     from schedlab.decisions.packed_arrays import Array, Arrays
@@ -346,7 +346,7 @@ class _Heads:
     def _take(self, name: str, values: list[Any]) -> None:
         first = values[0]
         setattr(self._common, name, first)
-        if values.count(first) == len(values):
+        if all(_is_same(value, first) for value in values):
             self._columns.pop(name, None)
         else:
             self._columns[name] = _column(values)
@@ -379,9 +379,20 @@ def _column(values: list[Any]) -> Sequence[Any]:
             except OverflowError:
                 continue
     for at in range(1, len(values)):
-        if values[at] is not values[at - 1] and values[at] == values[at - 1]:
+        if _is_same(values[at], values[at - 1]):
             values[at] = values[at - 1]
     return tuple(values)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether one of two values can stand for both: equal, mappings in their order as well."""
+    if one is other:
+        return True
+    if type(one) is not type(other) or isinstance(one, PreemptionRecord) or one != other:
+        return False
+    if isinstance(one, dict):
+        return list(one) == list(other)
+    return not (isinstance(one, list) and one)
 
 
 _FILTER_KEY: Final = attrgetter("plugins", "nominated_first")

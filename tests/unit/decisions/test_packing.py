@@ -12,7 +12,7 @@ import pytest
 from schedlab.decisions import packed_arrays, packing
 from schedlab.decisions.packed_arrays import Blob
 from schedlab.decisions.packing import Block, Packer, Restored
-from schedlab.scheduler.framework.record import CycleRecord, ExtenderCall, FilterRecord
+from schedlab.scheduler.framework.record import CycleRecord, ExtenderCall, FilterRecord, PreemptionRecord
 from schedlab.scheduler.framework.status import REASONS, Code, Status
 from tests.unit.decisions import records
 
@@ -179,6 +179,28 @@ def test_fields_in_which_attempts_of_a_block_differ(values: dict[str, list[Any]]
     assert [[block.value(place, name) for place in range(3)] for name in values if name not in ("filter", "score")] == [
         each for name, each in values.items() if name not in ("filter", "score")
     ]
+
+
+@pytest.mark.parametrize("same", [0, 2])
+def test_equal_fields_of_another_order_stay_apart(same: int) -> None:
+    """Also behind values that differ, where the field has a column."""
+    other = Status(Code.ERROR, ("r",))
+    orders = [["n1", "n2"]] * same + [["n2", "n1"], ["n1", "n2"]]
+    packer = Packer()
+    made = [
+        records.scheduled(
+            pre_filter=dict.fromkeys(names, other),
+            preemption=PreemptionRecord([], dict.fromkeys(names, other), 10, ()),
+            custom={"place": str(place)},
+        )
+        for place, names in enumerate(orders)
+    ]
+    [block] = {packer.pack(record)[0] for record in made}
+    packer.close_block()
+    found = [block.cycle(place) for place in range(len(orders))]
+
+    assert [list(record.pre_filter) for record in found] == orders
+    assert [list(record.preemption.not_candidates) for record in found if record.preemption is not None] == orders
 
 
 @pytest.mark.parametrize("closed", [False, True])
