@@ -12,8 +12,8 @@ when all that it depended on is the same:
 - what was read from the store meanwhile: as long as no object of those resources has changed;
 - the dice: as many draws, in the same order.
 
-A request that was refused, that wrote something else besides, or that admission asked the outside world about is not
-remembered.
+A request that was refused, that wrote something else besides, in whose course a second ended, or that admission asked the
+outside world about is not remembered.
 
 Mirrors: nothing; it must not be told from the long way (tests/property/test_repeats.py).
 """
@@ -62,6 +62,8 @@ class Request(msgspec.Struct, frozen=True):
     key: _Key
     sort: _Sort
     likeness: Likeness
+    #: The time of the request as the wire has it.
+    now: str
     blanks: Blanks
     #: What is created, blanked, metadata apart, and how many values were known before it was.
     body: bytes = b""
@@ -121,7 +123,8 @@ class Repeats:
         if name:
             if not isinstance(name, str) or not likeness.takes_name(name):
                 return None
-            metadata = {**metadata, "name": None}
+            # What no request names an object: null would make one with a name of one that has none.
+            metadata = {**metadata, "name": True}
         own, rest = _encode(metadata), _encode({**obj, "metadata": None})
         second, blanks = _second(now, likeness)
         asked = self._blank(own, likeness, likeness.metadata_places, blanks)
@@ -133,7 +136,7 @@ class Repeats:
             asked = asked.replace(*_told_name(name))
         how = (*sort, namespace, form, options.field_validation)
         key = (*how, _who(options.user), options.manager, second, asked, also)
-        return Request(key, sort, likeness, blanks, also, known)
+        return Request(key, sort, likeness, now, blanks, also, known)
 
     def _read(self, text: bytes, sort: _Sort, blanks: Blanks) -> bytes | None:
         """Blank a text that has the shape of one whose outcome is known; None when it has not."""
@@ -186,7 +189,7 @@ class Repeats:
             blank(body, likeness.places, blanks),
         )
         how = (*sort, kind, options.field_validation, options.force, header)
-        return Request((*how, _who(options.user), options.manager, second, *asked), sort, likeness, blanks)
+        return Request((*how, _who(options.user), options.manager, second, *asked), sort, likeness, now, blanks)
 
     def _likeness(self, resource: Resource, subresource: str, sort: _Sort, options: WriteOptions) -> Likeness | None:
         likeness = resource.strategy.likeness
@@ -228,7 +231,9 @@ class Repeats:
     def remember(self, request: Request, notes: Notes, made: StoredObject, warnings: Sequence[str]) -> None:
         """Keep what the long way has made of a request, if it can be told what it depended on."""
         if (
-            notes.wrote
+            # In what it has made stands another second than the one that is blank.
+            self._core.now() != request.now
+            or notes.wrote
             or notes.other_draws
             or len(notes.suffixes) > 1
             or _names_blank(notes, request.blanks, made.name)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from schedlab.apimachinery.errors import Invalid
+from schedlab.apimachinery.time import format_time
 from schedlab.kernel.clock import SECOND_NS, VirtualClock
 from schedlab.kernel.randomness import SeededRandom
 from schedlab.registry import Registry, User, WriteOptions, bootstrap
@@ -19,11 +20,22 @@ from schedlab.store import Store
 from tests.support.registries import provide_accounts
 
 
+class TickingClock(VirtualClock):
+    """A clock that can go on by a second whenever it is asked."""
+
+    ticks = False
+
+    def now_ns(self) -> int:
+        if self.ticks:
+            self.advance_to(super().now_ns() + SECOND_NS)
+        return super().now_ns()
+
+
 class Counted:
     """A registry that counts how often admission is asked about pods: once whenever a write is worked out."""
 
     def __init__(self, *, repeats: bool = True) -> None:
-        self.clock = VirtualClock()
+        self.clock = TickingClock()
         self.registry = provide_accounts(Registry(Store(), self.clock, SeededRandom(1)))
         bootstrap(self.registry)
         self.asked = 0
@@ -159,6 +171,35 @@ def test_the_second_of_a_request_is_a_value_like_others() -> None:
     stored = world.registry.get("pods", "web-9", "default").raw["metadata"]
     assert stored["creationTimestamp"] == "2026-01-01T00:01:30Z"
     assert [entry["time"] for entry in stored["managedFields"]] == ["2026-01-01T00:01:30Z"]
+
+
+def test_a_write_in_whose_course_a_second_ends_is_not_remembered() -> None:
+    """Several times stand in it, and only the first was a blank."""
+    world = Counted()
+    world.clock.ticks = True
+    for number in range(4):
+        name, started = f"web-{number}", format_time(world.clock.now_ns())
+        made = world.create(name)["metadata"]
+        reported = world.report(name, f"10.0.0.{number}")["metadata"]["managedFields"][-1]
+
+        assert made["creationTimestamp"] > started
+        assert reported["subresource"] == "status"
+        assert reported["time"] > made["creationTimestamp"]
+
+
+@pytest.mark.parametrize("prefix", [{}, {"generateName": ""}, {"generateName": None}])
+def test_a_pod_whose_name_is_null_is_like_no_pod_with_a_name(prefix: dict[str, Any]) -> None:
+    world = Counted()
+
+    def create(name: str | None) -> None:
+        pod = {"metadata": {**prefix, "name": name}, "spec": {"containers": [{"name": "c", "image": "i:1"}]}}
+        world.registry.create_written("pods", pod, "default")
+
+    for number in range(4):
+        create(f"web-{number}")
+
+    with pytest.raises(Invalid, match="name or generateName is required"):
+        create(None)
 
 
 def test_pods_that_kubectl_applies_are_alike() -> None:
