@@ -256,6 +256,27 @@ def test_pods_that_a_filter_skips_share_nothing_with_those_that_it_judges() -> N
     assert records(worlds[0]) == records(worlds[1])
 
 
+def test_search_begins_at_a_node_that_there_is_after_others_have_gone() -> None:
+    """Pods for one node let the next search begin at the last of four nodes; then two of them go."""
+    container = {"name": "c", "resources": {"requests": {"cpu": "100m"}}}
+    field = {"key": "metadata.name", "operator": "In", "values": [clusters.NODE_NAMES[0]]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": [field]}]}}
+    pinned: dict[str, Any] = {"containers": [container], "affinity": {"nodeAffinity": required}}
+    templates: Any = [({}, {"containers": [container]}), ({}, pinned), ({}, pinned)]
+    worlds = [World(templates, shares=shares, full=True) for shares in (True, False)]
+    for world in worlds:
+        for name in clusters.NODE_NAMES:
+            world.do("node", name, _node_in("a"))
+        world.do("pod", 0, 2)
+        world.do("pod", 1, 3)
+        world.do("left", clusters.NODE_NAMES[2])
+        world.do("left", clusters.NODE_NAMES[3])
+        world.do("pod", 0, 2)
+
+        assert all(world.cluster.nodes_of("p6", "p7"))
+    assert records(worlds[0]) == records(worlds[1])
+
+
 def _node_in(zone: str) -> dict[str, Any]:
     return {"labels": {"zone": zone}, "allocatable": {"cpu": "4", "memory": "4Gi", "pods": "110"}}
 

@@ -190,6 +190,8 @@ class FilterRun:
     def search(self, wanted: int, start: int) -> Search:
         """Visit all rows, from `start` on and round the end, until more than `wanted` nodes are feasible."""
         total = len(self._table)
+        # Nodes may have gone since the search that ended there.
+        start %= max(total, 1)
         nominated = self._nominated_rows()
         size = min(total, wanted + 1)
         # The search ends among the first `size` nodes when all of them pass: what is nominated behind them changes nothing.
@@ -198,7 +200,7 @@ class FilterRun:
             feasible = ring(start, min(wanted, size), total)
             return self._told(Search(ring(start, size, total), _all_passed(size), feasible, is_clean=True))
         if self._knows_all():
-            known = self._search_known(wanted, start % total)
+            known = self._search_known(wanted, start)
             if all((row - start) % total >= len(known.rows) for row in nominated):
                 return self._told(known)
 
