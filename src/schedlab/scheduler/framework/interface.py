@@ -185,13 +185,16 @@ class Victims:
 
     @lazy
     def standing(self) -> tuple[int, int, int | None, bool]:
-        """The highest priority, the sum of priorities; of the pods (at least one) with the highest the earliest start
-        in ns that is known, and whether one of them has not started.
+        """The priority of the first pod, the sum of priorities; of the pods (at least one) with the highest one the
+        earliest start in ns that is known, and whether one of them has not started.
+
+        An extender may have put the pods in another order: upstream takes the first for the highest all the same.
         """
-        highest = max([pod.priority for pod in self.pods])
+        priorities = [pod.priority for pod in self.pods]
+        highest = max(priorities)
         starts = [pod.started_ns for pod in self.pods if pod.priority == highest]
         known = [start for start in starts if start is not None]
-        return highest, sum([pod.priority for pod in self.pods]), min(known, default=None), len(known) < len(starts)
+        return priorities[0], sum(priorities), min(known, default=None), len(known) < len(starts)
 
 
 @dataclass(frozen=True, slots=True)

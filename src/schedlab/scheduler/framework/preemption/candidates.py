@@ -27,17 +27,17 @@ class Merit(NamedTuple):
 
 
 def merits(candidates: Mapping[str, Victims], now_ns: int) -> dict[str, Merit]:
-    """Return the merit of each candidate: of evicting its victims (at least one, the most important first)."""
+    """Return the merit of each candidate: of evicting its victims (at least one)."""
     return {name: _merit(victims, now_ns) for name, victims in candidates.items()}
 
 
 def _merit(victims: Victims, now_ns: int) -> Merit:
-    top, total, start_ns, some_wait = victims.standing
+    first, total, start_ns, some_wait = victims.standing
     if start_ns is None or (some_wait and start_ns > now_ns):
         # Who has not started is as young as who starts now.
         start_ns = now_ns
     count = len(victims.pods)
-    return Merit(-victims.pdb_violations, -top, -total - _PRIORITY_SHIFT * count, -count, start_ns)
+    return Merit(-victims.pdb_violations, -first, -total - _PRIORITY_SHIFT * count, -count, start_ns)
 
 
 def best_candidates(merits: Mapping[str, Merit]) -> tuple[str, ...]:

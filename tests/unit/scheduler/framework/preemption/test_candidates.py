@@ -44,6 +44,9 @@ def victims(*pods: PodInfo, violations: int = 0) -> Victims:
             ["a"],
             id="only the age of the highest priority counts",
         ),
+        pytest.param(
+            {"a": victims(pod(2), pod(4)), "b": victims(pod(1), pod(5))}, ["b"], id="an extender says who comes first"
+        ),
         pytest.param({"b": victims(pod(1)), "c": victims(pod(2)), "a": victims(pod(1))}, ["b", "a"], id="equals"),
         pytest.param({}, [], id="nobody"),
     ],
