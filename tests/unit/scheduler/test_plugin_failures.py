@@ -11,7 +11,7 @@ import pytest
 from schedlab.kernel.errors import InvariantError
 from schedlab.scheduler.framework.events import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from schedlab.scheduler.framework.interface import PostFilterResult, Work
-from schedlab.scheduler.framework.status import NodeStatuses, unschedulable
+from schedlab.scheduler.framework.status import SKIP, NodeStatuses, unschedulable
 from schedlab.testing.builders import make_node, make_pod
 from tests.unit.scheduler.fake_cluster import BASIC_PLUGINS, FakeCluster, configuration, profile
 from tests.unit.scheduler.runtime.fake_plugins import FakePlugin, registry_of
@@ -407,3 +407,25 @@ class TestEqualPods:
         cluster = self.two_equal(filter=lambda *_: None, filter_nodes=good("filter_nodes"), is_row_local=raising)
 
         assert all(cluster.nodes_of("a", "b", "c"))
+
+    def test_filter_that_raises_after_it_told_what_has_changed_fails_every_one_of_them(self) -> None:
+        cluster = self.two_equal(
+            filter=raising,
+            filter_nodes=raising,
+            changed_verdicts=lambda *since: ("now", None if since[-1] is None else ()),
+        )
+
+        assert all('running "Faulty" filter plugin' in cluster.condition(name).message for name in "abc")
+
+    def test_scores_that_are_kept_do_not_count_for_a_pod_that_the_plugin_skips(self) -> None:
+        cluster = self.two_equal(
+            pre_score=lambda _state, pod, *_: SKIP if pod.name == "c" else None,
+            score=lambda *_: (50, None),
+            score_nodes=lambda *arguments: np.full(len(arguments[-1]), 50),
+            is_row_local=lambda _: True,
+        )
+
+        for record in cluster.observer.cycles:
+            assert record.score is not None
+            assert ("Faulty" in record.score.plugins) == (record.pod.name != "c")
+            assert record.score.total.tolist() == record.score.final.sum(axis=0).tolist()

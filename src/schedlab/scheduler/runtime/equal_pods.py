@@ -130,7 +130,9 @@ class Evaluation:
 
     def refresh_filters(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice) -> bool:
         """Bring the verdicts on a slice of rows up to date; False when a plugin does not answer as it should."""
-        if self._filtered_at == table.clock and (self._told_of is state or not self._tellers):
+        if self.is_broken:
+            return False
+        if self._are_of(state, table):
             return True
         try:
             if self._filtered_at is None or not self._filter_changed(state, pod, table):
@@ -141,6 +143,10 @@ class Evaluation:
             self.is_broken = True
             return False
         return True
+
+    def _are_of(self, state: CycleState, table: NodeTable) -> bool:
+        """Whether the verdicts on all rows are known to be up to date for the pod of that state."""
+        return self._filtered_at == table.clock and (self._told_of is state or not self._tellers)
 
     def is_whole(self, table: NodeTable) -> bool:
         """Whether the verdicts on all rows are known to be up to date, once some have been refreshed."""
@@ -279,7 +285,8 @@ class Evaluation:
         table: NodeTable,
         rows: NDArray[np.int64],
     ) -> KeptScores | None:
-        """Bring the raw scores of rows: int64[F] up to date; None when a plugin does not answer as it should.
+        """Bring the raw scores of rows: int64[F] up to date; None when they are to be asked for as ever: a plugin does not
+        answer as it should, or one of those whose scores are kept skips this pod.
 
         `active` are the plugins that score the pod; those of the first time take part.
         """
@@ -287,6 +294,8 @@ class Evaluation:
         if kept is None:
             local = tuple(each for each in active if _is_local(each, pod, "score_nodes"))
             kept = self.scores = KeptScores(local, weights, len(table))
+        if self.is_broken or not state.skip_score.isdisjoint(kept.places):
+            return None
         try:
             if self._scored_at is None or not self._score_changed(kept, state, pod, table):
                 self._score_stale(kept, state, pod, table, rows)
@@ -299,7 +308,7 @@ class Evaluation:
         """Bring the scores of all rows that nobody objects to up to date by what has changed; False when it is too much."""
         assert self._scored_at is not None, "not all rows have been scored"
         changed = table.changed_since(self._scored_at)
-        if changed is None or len(changed) > _FEW_ROWS or self._filtered_at != table.clock:
+        if changed is None or len(changed) > _FEW_ROWS or not self._are_of(state, table):
             self._scored_at = None
             return False
         for row in dict.fromkeys(changed):
@@ -316,7 +325,7 @@ class Evaluation:
             kept.set_rows(state, pod, table, stale)
             self._scored[stale] = table.generation[stale]
             return
-        is_complete = self._filtered_at == table.clock
+        is_complete = self._are_of(state, table)
         if is_complete:
             # Perhaps all rows have had their turn, and what is left is little as well.
             every = ((self._scored != table.generation) & ~self.rejected).nonzero()[0]
