@@ -429,3 +429,36 @@ class TestEqualPods:
             assert record.score is not None
             assert ("Faulty" in record.score.plugins) == (record.pod.name != "c")
             assert record.score.total.tolist() == record.score.final.sum(axis=0).tolist()
+
+
+class TestKnownDryRuns:
+    """Preemptors that are made alike share what dry runs came to, unless other filters run for them."""
+
+    def preempting(self, **methods: Any) -> FakeCluster:
+        plugin = FakePlugin("Faulty", **methods)
+        plugin.looks_at = "node"  # type: ignore[attr-defined]
+        cluster = FakeCluster(
+            configuration(profile(*BASIC_PLUGINS, "DefaultPreemption", "Faulty")), registry=registry_of(plugin)
+        )
+        cluster.add(make_node("n1").capacity(cpu="1", pods="9"))
+        cluster.add(make_pod("low").req(cpu="1").node("n1").priority(0))
+        cluster.add(make_pod("a").req(cpu="1").priority(9))
+        cluster.run()
+        cluster.add(make_pod("b").req(cpu="1").priority(9))
+        cluster.run()
+        return cluster
+
+    def test_a_filter_that_skips_one_of_them_does_not_speak_for_it(self) -> None:
+        cluster = self.preempting(
+            pre_filter=lambda _state, pod, _table: (None, SKIP if pod.name == "b" else None),
+            filter=lambda *_: unschedulable("no"),
+            filter_nodes=lambda *arguments: NodeStatuses.of([unschedulable("no")] * len(arguments[2])),
+            is_row_local=lambda _: True,
+        )
+
+        assert [write.name for write in cluster.writes if write.verb == "delete"] == ["low"]
+
+    def test_filter_that_cannot_say_whether_it_is_row_local_is_asked_every_time(self) -> None:
+        cluster = self.preempting(filter=lambda *_: None, filter_nodes=good("filter_nodes"), is_row_local=raising)
+
+        assert [write.name for write in cluster.writes if write.verb == "delete"] == ["low"]

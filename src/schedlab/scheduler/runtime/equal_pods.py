@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
+from schedlab.scheduler.framework.helpers.claims import says
 from schedlab.scheduler.framework.record import PASSED
 from schedlab.scheduler.framework.rows import columns
 from schedlab.scheduler.framework.status import REASONS, Code, NodeStatuses, Status
@@ -554,9 +555,4 @@ def _remember(known: dict[Hashable, V], amounts: Hashable, value: V) -> None:
 
 
 def _is_local(plugin: Any, pod: PodInfo, array_form: str) -> bool:
-    if not hasattr(plugin, "is_row_local") or not hasattr(plugin, array_form):
-        return False
-    try:
-        return bool(plugin.is_row_local(pod))
-    except Exception:  # noqa: BLE001 - a plugin may raise anything; one that cannot say is asked about every pod
-        return False
+    return hasattr(plugin, array_form) and says(plugin, "is_row_local", pod)

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from schedlab.scheduler.framework.helpers.claims import says
+
 if TYPE_CHECKING:
     from schedlab.scheduler.framework.interface import CycleState
     from schedlab.scheduler.framework.status import Status
@@ -54,7 +56,7 @@ class Recorder:
     def note(self, plugin: Any, status: Status | None, *, skips: bool, is_plain: bool) -> None:
         """Take what a plugin answered; only success and skip without more (`is_plain`) are remembered."""
         now = self._state.values()
-        if is_plain and _says(plugin, "is_pod_local", self._pod):
+        if is_plain and says(plugin, "is_pod_local", self._pod):
             if not self._steps or not isinstance(self._steps[-1], Known):
                 self._steps.append(Known())
             known = self._steps[-1]
@@ -76,20 +78,10 @@ def succeeding(plugins: Sequence[Any], claim: str, pod: PodInfo) -> Steps:
     """Return the steps of a point at which plugins only succeed that say so by the method `claim`."""
     steps: list[Any] = []
     for plugin in plugins:
-        if not _says(plugin, claim, pod):
+        if not says(plugin, claim, pod):
             steps.append(plugin)
             continue
         if not steps or not isinstance(steps[-1], Known):
             steps.append(Known())
         steps[-1].statuses[plugin.name] = None
     return tuple(steps)
-
-
-def _says(plugin: Any, claim: str, pod: PodInfo) -> bool:
-    method = getattr(plugin, claim, None)
-    if method is None:
-        return False
-    try:
-        return bool(method(pod))
-    except Exception:  # noqa: BLE001 - a plugin may raise anything; one that cannot say is asked about every pod
-        return False

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from schedlab.api.rules.ports import conflicts
+from schedlab.scheduler.framework.helpers.claims import says
 from schedlab.scheduler.framework.preemption.budgets import split_by_budgets
 from schedlab.scheduler.framework.preemption.dry_run import NO_VICTIMS, Preemptor, Result, in_order, select_victims
 from schedlab.scheduler.framework.preemption.known_results import KnownResults
@@ -44,7 +45,7 @@ def dry_run_nodes(handle: Handle, preemptor: Preemptor, nodes: Sequence[NodeInfo
         return
     known: dict[str, Result] = {}
     if filters.are_row_local and not preemptor.budgets:
-        known = KnownResults.of(handle.table).for_pods(preemptor.pod.facts)
+        known = KnownResults.of(handle.table).for_pods(preemptor.pod.facts, preemptor.state.skip_filter)
     apart = _apart(handle, preemptor.pod, filters, nodes)
     unknown = tuple(node for node in nodes if node.name not in known and node.name not in apart)
     results = _Together(handle.table, filters, preemptor, unknown, known).results()
@@ -78,7 +79,7 @@ def _local_filters(handle: Handle, preemptor: Preemptor) -> _Filters | None:
     if "pods" in sights:
         return None
     by_amounts = tuple(plugin for plugin, sight in zip(active, sights, strict=True) if sight == "amounts")
-    are_row_local = all(hasattr(plugin, "is_row_local") and plugin.is_row_local(preemptor.pod) for plugin in active)
+    are_row_local = all(says(plugin, "is_row_local", preemptor.pod) for plugin in active)
     return _Filters(active, by_amounts, "ports" in sights, are_row_local)
 
 

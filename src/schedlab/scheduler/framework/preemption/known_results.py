@@ -27,17 +27,21 @@ class KnownResults:
 
     def __init__(self, table: NodeTable) -> None:
         self._table = table
-        self._kinds: dict[PodFacts, dict[str, Result]] = {}
+        # By the facts of preemptors and the filters that skip them.
+        self._kinds: dict[tuple[PodFacts, frozenset[str]], dict[str, Result]] = {}
 
     @classmethod
     def of(cls, table: NodeTable) -> KnownResults:
         """Return the column of a table."""
         return table.column(_KEY, lambda: cls(table))
 
-    def for_pods(self, facts: PodFacts) -> dict[str, Result]:
-        """Return what is known for preemptors with these facts; whoever finds out more may add it."""
-        found = self._kinds.pop(facts, None)
-        self._kinds[facts] = found = {} if found is None else found
+    def for_pods(self, facts: PodFacts, skip: frozenset[str]) -> dict[str, Result]:
+        """Return what is known for preemptors with these facts when filters of the names `skip` do not run; whoever finds
+        out more may add it.
+        """
+        kind = facts, skip
+        found = self._kinds.pop(kind, None)
+        self._kinds[kind] = found = {} if found is None else found
         if len(self._kinds) > _KINDS_MAX:
             del self._kinds[next(iter(self._kinds))]
         return found
