@@ -71,8 +71,6 @@ class CacheJournal:
         # What was done from the position of the oldest copy on; None was forgotten.
         self._operations: list[_Operation | None] = []
         self._tallies = Tallies()
-        #: How many operations there were.
-        self.position = 0
         #: The cache whose operations are noted.
         self._cache: SchedulerCache | None = None
         #: When it began: positions that were noted before are those of another journal.
