@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from schedlab.apimachinery.errors import new_not_found
+from schedlab.apimachinery.gvk import GroupResource
 from schedlab.decisions.packing import Packer
 from schedlab.scheduler.framework.record import FilterRecord
 from schedlab.scheduler.runtime import equal_pods
@@ -25,7 +27,12 @@ gone = st.tuples(st.just("gone"), st.integers(0, 9))
 changed = st.tuples(st.just("node"), st.sampled_from(clusters.NODE_NAMES), clusters.nodes)
 left = st.tuples(st.just("left"), st.sampled_from(clusters.NODE_NAMES))
 later = st.tuples(st.just("later"), st.sampled_from((1, 20)))
-histories = st.lists(st.one_of(pods, pods, pods, gone, changed, left, later), min_size=6, max_size=16)
+relabelled = st.tuples(st.just("relabel"), st.integers(0, 9), clusters.POD_LABELS)
+#: Pods whose bindings fail, so that they are taken from their nodes again.
+refused = st.tuples(st.just("refused"), st.integers(0, 2), st.integers(1, 2))
+histories = st.lists(
+    st.one_of(pods, pods, pods, gone, changed, left, later, relabelled, refused), min_size=6, max_size=16
+)
 #: Pods that mostly find a node, so that nodes fill up.
 modest = clusters.objects(
     containers=st.lists(
@@ -83,6 +90,19 @@ class World:
         known = [name for _, name in self.cluster.listers.lister("pods").objects]
         if known:
             self.cluster.remove("pods", known[number % len(known)])
+
+    def _relabel(self, number: int, labels: dict[str, str]) -> None:
+        known = [name for _, name in self.cluster.listers.lister("pods").objects]
+        if known:
+            name = known[number % len(known)]
+            self.cluster.change("pods", name, lambda raw: raw["metadata"].update(labels=labels))
+
+    def _refused(self, template: int, number: int) -> None:
+        refusal = new_not_found(GroupResource("", "pods"), "gone")
+        self.cluster.refuse = lambda write: refusal if write.subresource == "binding" else None
+        self._pod(template, number)
+        self.cluster.run()
+        self.cluster.refuse = lambda _: None
 
     def _node(self, name: str, raw: dict[str, Any]) -> None:
         labels = {"kubernetes.io/hostname": name, **raw["labels"]}
