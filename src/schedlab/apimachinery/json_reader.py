@@ -4,7 +4,7 @@
 that remembers all its pairs. `read_exact` also remembers how each number was written, for messages.
 
 Mirrors: sigs.k8s.io/json (a case-sensitive encoding/json that keeps integers), Go encoding/json scanner.go (v1.36)
-Differs: nesting is limited to about 1,000 levels instead of 10,000.
+Differs: nesting is limited to 254 levels instead of 10,000.
 """
 
 import json
@@ -18,6 +18,8 @@ from schedlab.apimachinery import gojson
 #: dict, list, str, int, float, bool or None.
 JSONValue: TypeAlias = Any
 
+#: What is nested deeper cannot be written again.
+_DEPTH_MAX: Final = 254
 _INT64_MIN: Final = -(2**63)
 _INT64_MAX: Final = 2**63 - 1
 _SPACE: Final = b" \t\r\n"
@@ -57,30 +59,29 @@ def read(text: bytes) -> JSONValue:
     """Read a JSON text; raises JSONSyntaxError."""
     try:
         value = orjson.loads(text)
-    except orjson.JSONDecodeError:
+        # A compact text that comes out as it went in has no repeated key; any other one is read again to be sure.
+        return value if orjson.dumps(value) == text else _PLAIN.decode(text.decode())
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         return _read_odd(text)
-    # A compact text that comes out as it went in has no repeated key; any other one is read again to be sure.
-    return value if orjson.dumps(value) == text else _PLAIN.decode(text.decode())
 
 
 def read_compact(text: bytes) -> JSONValue:
     """Read a JSON text that is as short as it can be, and so has no repeated key; None for every other."""
     try:
         value = orjson.loads(text)
-    except orjson.JSONDecodeError:
+        return value if orjson.dumps(value) == text else None
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         return None
-    return value if orjson.dumps(value) == text else None
 
 
 def read_exact(text: bytes) -> JSONValue:
     """Read a JSON text and keep the literals of its numbers; raises JSONSyntaxError."""
     try:
         value = orjson.loads(text)
-    except orjson.JSONDecodeError:
+        is_plain = not _ODD_NUMBER.search(text) and orjson.dumps(value) == text
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         return _read_odd(text)
-    if not _ODD_NUMBER.search(text) and orjson.dumps(value) == text:
-        return value
-    return _EXACT.decode(text.decode())
+    return value if is_plain else _EXACT.decode(text.decode())
 
 
 def _read_odd(text: bytes) -> JSONValue:
@@ -145,8 +146,6 @@ class _Scanner:
             return "unexpected end of JSON input"
         except _Wrong as wrong:
             return str(wrong)
-        except RecursionError:
-            return "exceeded max depth"
         return ""
 
     def _fail(self, context: str) -> None:
@@ -181,6 +180,8 @@ class _Scanner:
             self._fail("looking for beginning of value")
 
     def _begin(self, bracket: bytes, closing: bytes) -> None:
+        if len(self._open) == _DEPTH_MAX:
+            raise _Wrong("exceeded max depth")
         self._at += 1
         self._spaces()
         if self._peek() == closing:

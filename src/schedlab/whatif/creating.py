@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from schedlab.apimachinery.body import check_strict, check_version, decode_body
-from schedlab.apimachinery.errors import StatusError
+from schedlab.apimachinery.errors import StatusError, new_bad_request
 from schedlab.registry import WriteOptions
 from schedlab.whatif.forks import fork
 
@@ -41,7 +41,11 @@ def _create(registry: Registry, manifest: Mapping[str, Any], namespace: str) -> 
     found = next((one for one in registry.served if (one.type.gvk.api_version, one.type.kind) == (version, kind)), None)
     if found is None:
         return {"code": 404, "reason": "NotFound", "message": f'no matches for kind "{kind}" in version "{version}"'}
-    body = decode_body(orjson.dumps(manifest), found.type.gvk, found.schema)
+    try:
+        text = orjson.dumps(manifest)
+    except orjson.JSONEncodeError as error:
+        raise new_bad_request(f"{kind} cannot be written as JSON: {error}") from None
+    body = decode_body(text, found.type.gvk, found.schema)
     check_strict(body, _OPTIONS.field_validation, kind)
     check_version(body, found.type.gvk.group_version)
     place = (body.object["metadata"].get("namespace") or namespace) if found.type.namespaced else ""

@@ -1,5 +1,6 @@
 """Reading JSON: repeated keys, literals, and Go's words for malformed texts."""
 
+import orjson
 import pytest
 
 from schedlab.apimachinery import json_reader
@@ -43,6 +44,17 @@ def test_malformed_texts_are_reported_in_gos_words(text: str, message: str) -> N
         json_reader.read(text.encode())
 
     assert message == str(caught.value)
+
+
+@pytest.mark.parametrize("space", ["", " "])
+def test_what_could_not_be_written_again_is_nested_too_deeply(space: str) -> None:
+    deepest, too_deep = ((space + '{"a":' * depth + "1" + "}" * depth).encode() for depth in (254, 255))
+
+    assert json_reader.read(deepest) == json_reader.read_exact(deepest) == orjson.loads(deepest)
+    for read in (json_reader.read, json_reader.read_exact):
+        with pytest.raises(JSONSyntaxError, match="exceeded max depth"):
+            read(too_deep)
+    assert json_reader.read_compact(too_deep) is None
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,14 @@ def test_unknown_fields_and_kinds_are_refused() -> None:
     assert "name or generateName is required" in nameless
 
 
+def test_what_is_nested_too_deeply_is_refused() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(300):
+        deep = {"a": deep}
+
+    assert told(Lab(), pod("p", deep=deep), pod("q")) == ["Pod cannot be written as JSON: Recursion limit reached", ""]
+
+
 def test_objects_of_a_kind_that_is_defined_above_them() -> None:
     schema = {"openAPIV3Schema": {"type": "object", "properties": {"size": {"type": "integer"}}}}
     definition = {
