@@ -287,7 +287,7 @@ class DecisionFile:
             return None
         pod = bare_pod(uid, *self._known_name(uid))
         kept = Restored(decode_head(head, pod, node_names), arrays)
-        attempt = Attempt(kept, place, uid, sequence)
+        attempt = Attempt(kept, place, pod, sequence)
         if end is not None:
             restore_end(end, attempt)
         return attempt

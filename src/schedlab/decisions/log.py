@@ -60,7 +60,7 @@ class Attempt:
 
     kept: Kept
     place: int
-    uid: str = ""
+    pod: PodInfo
     #: Numbers all attempts of the log in the order of their ends, from 1.
     sequence: int = 0
     #: Which of several schedulers has made it, as its recorder calls it; "" is the cluster's own.
@@ -74,7 +74,7 @@ class Attempt:
     @property
     def head(self) -> CycleRecord:
         """The record of the scheduling cycle, not to be changed; its arrays must not be asked for."""
-        return self.kept.head(self.place)
+        return self._with_pod(self.kept.head(self.place))
 
     @property
     def number(self) -> int:
@@ -111,11 +111,15 @@ class Attempt:
 
     def cycle(self) -> CycleRecord:
         """Return the whole record of the scheduling cycle."""
-        return self.kept.cycle(self.place)
+        return self._with_pod(self.kept.cycle(self.place))
 
     def outline(self) -> CycleRecord:
         """Return the record without the scores that follow from the raw ones, which takes a fifth of the time."""
-        return self.kept.cycle(self.place, is_outline=True)
+        return self._with_pod(self.kept.cycle(self.place, is_outline=True))
+
+    def _with_pod(self, record: CycleRecord) -> CycleRecord:
+        record.pod = self.pod
+        return record
 
 
 # Nothing in it leads back to it, so the garbage collector need not look at it: every pod has some.
@@ -235,9 +239,10 @@ class DecisionLog:
         """Take a finished scheduling cycle of one of the schedulers."""
         self._share_node_names(record)
         story = self._story(record.pod)
-        started_ns, victims, is_scheduled = record.started_ns, record.victims, record.result == "scheduled"
+        pod, started_ns, victims = record.pod, record.started_ns, record.victims
+        is_scheduled = record.result == "scheduled"
         kept, place = self._packer.pack(record)
-        attempt = Attempt(kept, place, story.uid, self._next_sequence, by)
+        attempt = Attempt(kept, place, pod, self._next_sequence, by)
         if story.attempts:
             story.attempts.append(attempt)
         else:
@@ -296,7 +301,6 @@ class DecisionLog:
         entries = [(story, attempt) for story in new.values() for attempt in story.attempts]
         for story, attempt in sorted(entries, key=lambda entry: entry[1].sequence):
             attempt.kept.disown(attempt.place)
-            attempt.uid = story.uid
             attempt.sequence, self._next_sequence = self._next_sequence, self._next_sequence + 1
             self._stories[story.uid] = story
             self._latest_uid.setdefault(story.namespace, {})[story.name] = story.uid
@@ -402,11 +406,9 @@ class DecisionLog:
 
     def _named(self, attempt: Attempt) -> PodStory:
         """Return the story of an attempt in memory; nothing but the pod's name where it was forgotten in this moment."""
-        story = self._stories.get(attempt.uid)
-        if story is None:
-            pod = attempt.head.pod
-            story = PodStory(attempt.uid, pod.namespace, pod.name)
-        return story
+        pod = attempt.pod
+        story = self._stories.get(pod.uid)
+        return PodStory(pod.uid, pod.namespace, pod.name) if story is None else story
 
     def _oldest_sequence(self) -> int:
         return next(iter(self._in_order), self._next_sequence)

@@ -6,7 +6,8 @@ of them wait as they are, and then become a block:
     arrays     packed and compressed together (`packed_arrays`); scores that follow from the raw ones are not kept
     the rest   by field: the one value that all have, or a column of numbers or of values, equal ones shared
 
-Names of nodes are shared between attempts, as long as they are the same.
+Names of nodes are shared between attempts, as long as they are the same. Pods are not kept: a block stays as long as one of
+its attempts does, and would hold those of all others.
 """
 
 from __future__ import annotations
@@ -85,13 +86,13 @@ class Kept(Protocol):
         """Return one field of an attempt's CycleRecord that is no array and has none in it."""
 
     def head(self, place: int) -> CycleRecord:
-        """Return the record of an attempt, not to be changed; what is in its arrays must not be asked for."""
+        """Return the record of an attempt, not to be changed; its arrays and its pod must not be asked for."""
 
     def arrays(self, place: int) -> Arrays:
         """Return the arrays of an attempt by their names among all of a record."""
 
     def cycle(self, place: int, *, is_outline: bool = False) -> CycleRecord:
-        """Return the whole record of an attempt; an outline lacks the scores that follow from the raw ones."""
+        """Return the record of an attempt without its pod; an outline lacks the scores that follow from the raw ones."""
 
     def disown(self, place: int) -> None:
         """Let an attempt be one of another cluster, without a position in a journal of this one."""
@@ -327,7 +328,7 @@ def _whole(
 
 
 class _Heads:
-    """The records of a block without their arrays, by field.
+    """The records of a block without their arrays and pods, by field.
 
     common: a record with the values that all of them have. columns: the other fields, each with one value per attempt.
     """
@@ -336,7 +337,7 @@ class _Heads:
 
     def __init__(self, records: Sequence[CycleRecord]) -> None:
         self._size = len(records)
-        self._common = replace(records[0], passed_filters=None, feasible=None)
+        self._common = replace(records[0], pod=_NOTHING, passed_filters=None, feasible=None)
         self._columns: dict[str, Sequence[Any]] = {}
         self._take("filter", _bare([record.filter for record in records], _FILTER_KEY, _bare_filter))
         self._take("score", _bare([record.score for record in records], _SCORE_KEY, _bare_score))
@@ -367,7 +368,8 @@ class _Heads:
         return record
 
 
-_VALUES: Final = tuple((name, attrgetter(name)) for name in _FIELDS if name not in ("filter", "score", *_NODE_ARRAYS))
+_NO_VALUES: Final = ("pod", "filter", "score", *_NODE_ARRAYS)
+_VALUES: Final = tuple((name, attrgetter(name)) for name in _FIELDS if name not in _NO_VALUES)
 
 
 def _column(values: list[Any]) -> Sequence[Any]:

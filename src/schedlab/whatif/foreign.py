@@ -41,7 +41,7 @@ def explain_foreign(cluster: Cluster, namespace: str, name: str, question: PodQu
     trial, of_now = _trial(cluster, stored, placement.revision)
     moments = JournalMoments(trial.scheduler)
     record = trial.attempt(_unplaced(stored, trial))
-    attempt = Attempt(*Packer().pack(record))
+    attempt = Attempt(*Packer().pack(record), record.pod)
     if not question.versus and record.selected not in ("", placement.node) and placement.node in record.node_names:
         question = replace(question, versus=placement.node)
     story = PodStory(stored.uid, namespace, name, [attempt])

@@ -133,7 +133,8 @@ def test_custom_result_never_overrides_a_built_in_key() -> None:
 
 @pytest.mark.parametrize(("size", "keys"), [(100, ["custom-results", "mine"]), (9000, [])])
 def test_summary_holds_custom_results_that_are_small(size: int, keys: list[str]) -> None:
-    attempt = Attempt(*Packer().pack(records.scheduled(custom={"mine": "x" * size})), ending=Ending.of(records.bound()))
+    record = records.scheduled(custom={"mine": "x" * size})
+    attempt = Attempt(*Packer().pack(record), record.pod, ending=Ending.of(records.bound()))
 
     found = Projection("summary").annotations("default", "p", [attempt], 0)
 
@@ -146,7 +147,7 @@ def test_json_is_escaped_as_go_does() -> None:
 
 def _attempts(*cycles: CycleRecord) -> list[Attempt]:
     packer = Packer()
-    return [Attempt(*packer.pack(cycle)) for cycle in cycles]
+    return [Attempt(*packer.pack(cycle), cycle.pod) for cycle in cycles]
 
 
 def test_history_holds_all_attempts_oldest_first() -> None:

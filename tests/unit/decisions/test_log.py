@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import weakref
+
 from schedlab.decisions.log import MOVES_MAX, DecisionLog, Move
+from schedlab.decisions.packing import BLOCK_ATTEMPTS
 from schedlab.scheduler.framework.record import CycleRecord, QueueMove
+from schedlab.scheduler.framework.types import PodInfo
 from tests.unit.decisions import records
 
 
@@ -61,6 +65,26 @@ def test_oldest_pods_are_forgotten_and_counted() -> None:
     assert log.forgotten_pods == 5 - len(log)
     assert log.find("default", "p0") is None
     assert log.find("default", "p4") is not None
+
+
+def test_a_pod_that_stays_does_not_hold_those_that_are_forgotten() -> None:
+    """It has attempts in every block, each of which stays as a whole."""
+    log = DecisionLog(bytes_max=300_000)
+
+    def attempt(number: int) -> weakref.ref[PodInfo]:
+        name = "p" if number % 50 else "stays"
+        record = records.failed(number, pod=records.pod(name, f"uid-{number}" if number % 50 else "stays"))
+        log.cycle(record)
+        return weakref.ref(record.pod)
+
+    pods = [attempt(number) for number in range(1, 1001)]
+
+    story = log.story("stays")
+    assert story is not None
+    assert len(story.attempts) == 20
+    assert [attempt.head.pod.uid for attempt in story.attempts] == ["stays"] * 20
+    # Those of the open block are there, too.
+    assert sum(pod() is not None for pod in pods) < len(log) + 20 + BLOCK_ATTEMPTS
 
 
 def test_node_names_are_shared_between_attempts() -> None:

@@ -18,7 +18,7 @@ from tests.unit.decisions import records
 
 def _shown(*cycles: CycleRecord, others: int = 0, **weights: int) -> dict[str, Any]:
     packer = Packer()
-    attempts = [Attempt(*packer.pack(cycle)) for cycle in cycles]
+    attempts = [Attempt(*packer.pack(cycle), cycle.pod) for cycle in cycles]
     projection = StrictProjection("full", weights=lambda: weights)
     return projection.annotations("default", "p", attempts, others)
 
