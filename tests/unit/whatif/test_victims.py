@@ -8,12 +8,12 @@ from tests.unit.whatif.test_help import help_for, kinds, of_kind
 from tests.unit.whatif.whatif_cluster import Json, Lab
 
 
-def crowded(*, cpu: str, replicas: int, selector: Json | None = None) -> Lab:
-    """A node with pods of a ReplicaSet, and another one; `selector` is theirs."""
+def crowded(*, cpu: str, replicas: int, selector: Json | None = None, scheduler: str = "default-scheduler") -> Lab:
+    """A node with pods of a ReplicaSet, and another one; `selector` and `scheduler` are theirs."""
     lab = Lab()
     lab.node("full", labels={"disk": "ssd"})
     container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
-    pod = {"containers": [container], "nodeSelector": selector or {}}
+    pod = {"containers": [container], "nodeSelector": selector or {}, "schedulerName": scheduler}
     template = {"metadata": {"labels": {"app": "web"}}, "spec": pod}
     spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template}
     lab.create("replicasets.apps", {"metadata": {"name": "web"}, "spec": spec}, "default")
@@ -46,6 +46,20 @@ def test_one_that_runs_elsewhere_is_cheaper() -> None:
 
     assert suggestion.summary == f"evict {key}"
     assert (suggestion.cost, is_dear) == (80, False)
+
+
+def test_of_one_that_another_scheduler_places_nothing_is_said() -> None:
+    lab = crowded(cpu="3", replicas=1, scheduler="another")
+    registry = lab.cluster.registry
+    for pod in registry.list("pods", "default").items:
+        binding = {"metadata": {"name": pod.name}, "target": {"kind": "Node", "name": "full"}}
+        registry.bind(pod.name, registry.decode("pods", binding, "binding"), "default")
+    lab.settle()
+    suggestion, _ = evicting(lab)
+    (key,) = suggestion.edits[0].details["pods"]
+
+    assert suggestion.summary == f"evict {key}"
+    assert suggestion.edits[0].details == {"pods": [key], "waiting": [], "gone": []}
 
 
 def test_two_that_fit_elsewhere_only_one_by_one() -> None:

@@ -57,14 +57,17 @@ class Victims:
 
 
 def fates(case: Case, edits: Sequence[Edit], node: str, pods: Sequence[PodInfo]) -> Victims:
-    """Return what becomes of pods that the edits take away, once the pod is on its node: each is tried, in their order."""
+    """Return what becomes of pods that the edits take away, once the pod is on its node: each is tried, in their order.
+
+    Where another scheduler would put one is not known, and nothing is said of it.
+    """
     waiting: list[str] = []
     gone = [pod.key for pod in pods if pod.pod.metadata.controller() is None]
     with case.made(edits) as (tryout, placed):
         assert placed.stored is not None, "the pod of a case is a stored one"
         tryout.add_pod(pod_of(changed(placed.stored, partial(_bind, node))))
         for pod in pods:
-            if pod.key in gone:
+            if pod.key in gone or pod.pod.spec.scheduler_name not in case.trial.scheduler.profiles:
                 continue
             stored = _anew(case, pod)
             found = case.trial.attempt(pod_of(stored)).selected
