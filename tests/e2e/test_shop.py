@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from schedlab.scheduler_perf import machine
 from tools.refresh_readme import ROOT, simulator
 
 PENDING = {
@@ -88,8 +89,13 @@ def test_nodes_stay_ready_and_deleted_pods_go(environment: dict[str, str], kubec
 
 
 def test_first_pod_is_bound_within_three_seconds_of_the_start(kubectl: Path) -> None:
-    """The best of three, because the machine may be busy with something else."""
-    assert min(_first_pod(kubectl) for _ in range(3)) < 3
+    """On a machine as fast as the one of kube-scheduler's figures; a slower one has longer in proportion.
+
+    The best of three, because the machine may be busy with something else.
+    """
+    slower = max(1.0, machine.KUBE_SCHEDULER_CALIBRATION / machine.calibrate())
+
+    assert min(_first_pod(kubectl) for _ in range(3)) < 3 * slower
 
 
 def _first_pod(kubectl: Path) -> float:
