@@ -1,6 +1,7 @@
 """A cluster served over HTTPS by another process, and the clients that load it: the target of live runs.
 
-The server is what `schedlab up` runs, or `schedlab apiserver` and `schedlab scheduler`. The clients share this process: CONNECTIONS of them write, one watches the pods.
+The server is what `schedlab up` runs, or `schedlab apiserver` and `schedlab scheduler`. The clients share this process:
+CONNECTIONS of them write, one watches the pods.
 """
 
 from __future__ import annotations
