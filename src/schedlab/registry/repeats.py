@@ -28,10 +28,11 @@ import msgspec
 import orjson
 
 from schedlab.api.object import Segments, StoredObject
-from schedlab.api.rules.likeness import Blanks, Filling, Likeness, Places, Shape, blank
+from schedlab.api.rules.likeness import NAME, Blanks, Filling, Likeness, Places, blank, told_name
 from schedlab.apimachinery.patch.request import PatchBody, PatchType
 from schedlab.apimachinery.user import User
 from schedlab.registry.core import Core, Notes
+from schedlab.registry.moulds import UID, Mould, Values, suffix_tokens
 from schedlab.registry.request import WriteOptions
 from schedlab.registry.resource import Resource
 
@@ -49,11 +50,9 @@ _PATIENCE: Final = 64
 _SAMPLE: Final = 8
 _BYTES_MAX: Final = 16 * 1024
 _BARE_MAX: Final = 256
-_SHAPES_MAX: Final = 4
+_MOULDS_MAX: Final = 4
 #: Shorter values are looked for with their quotes: they may be a part of anything.
 _TELLING_BYTES_MIN: Final = 8
-_NAME: Final = b"\0N\0"
-_UID: Final = b"\0U\0"
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -65,9 +64,9 @@ class Request(msgspec.Struct, frozen=True):
     #: The time of the request as the wire has it.
     now: str
     blanks: Blanks
-    #: What is created, blanked, metadata apart, and how many values were known before it was.
-    body: bytes = b""
-    known: int = 0
+    #: What else the key has in it than the text of a creation, and that text, blanked: its metadata, and the rest.
+    how: _Key = ()
+    texts: tuple[bytes, bytes] = (b"", b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ class Outcome:
     def fill(self, blanks: Blanks, name: str, uid: str) -> Segments:
         """Put in what differs."""
         values = {token: value for value, token in blanks.items()}
-        values[_NAME], values[_UID] = name.encode(), uid.encode()
+        values[NAME], values[UID] = name.encode(), uid.encode()
         return self.header, self.metadata.fill(values), self.managed.fill(values), self.body.fill(values)
 
 
@@ -103,12 +102,35 @@ class Repeats:
         self._seen: dict[_Key, None] = {}
         #: Texts that have no value in these places, seen lately: what pods of one template have in common is one.
         self._bare: dict[bytes, Places] = {}
-        #: What requests looked like whose outcome was remembered, the newest first.
-        self._shapes: dict[_Sort, tuple[Shape, ...]] = {}
+        #: Outcomes of creations by what else is known of these, the newest first.
+        self._moulds: dict[_Key, tuple[tuple[Mould, Outcome], ...]] = {}
         #: How many requests of a sort have come in a row that were like no other.
         self._lonely: dict[_Sort, int] = {}
 
     # --- requests ----------------------------------------------------------------------------------------------------
+
+    def mould(
+        self, resource: Resource, obj: Mapping[str, Any], namespace: str, options: WriteOptions, now: str, form: Form
+    ) -> tuple[Mould, Values, Outcome] | None:
+        """Return what comes of a creation and the values in it, if all of it is known; else it has to be described."""
+        likeness = resource.strategy.likeness
+        if likeness is None:
+            return None
+        moulds = self._moulds.get(_how(resource, namespace, options, form, now, likeness))
+        if (
+            moulds is None
+            or options.dry_run
+            or options.user.extra
+            or self._asked is not self._core.admission.plugins
+            or self._lonely[resource.name, "create"] > _PATIENCE
+        ):
+            return None
+        text, second = _encode(obj), now.encode()
+        for mould, outcome in moulds:
+            values = mould.read(text, second)
+            if values is not None:
+                return (mould, values, outcome) if self._core.store.is_at(outcome.reads) else None
+        return None
 
     def creation(
         self, resource: Resource, obj: Mapping[str, Any], namespace: str, options: WriteOptions, now: str, form: Form
@@ -126,24 +148,15 @@ class Repeats:
             # What no request names an object: null would make one with a name of one that has none.
             metadata = {**metadata, "name": True}
         own, rest = _encode(metadata), _encode({**obj, "metadata": None})
-        second, blanks = _second(now, likeness)
+        _, blanks = _second(now, likeness)
         asked = self._blank(own, likeness, likeness.metadata_places, blanks)
-        known = len(blanks)
-        also = self._read(rest, sort, blanks) or self._blank(rest, likeness, likeness.places, blanks)
+        also = self._blank(rest, likeness, likeness.places, blanks)
         if asked is None or also is None:
             return None
         if name:
-            asked = asked.replace(*_told_name(name))
-        how = (*sort, namespace, form, options.field_validation)
-        key = (*how, _who(options.user), options.manager, second, asked, also)
-        return Request(key, sort, likeness, now, blanks, also, known)
-
-    def _read(self, text: bytes, sort: _Sort, blanks: Blanks) -> bytes | None:
-        """Blank a text that has the shape of one whose outcome is known; None when it has not."""
-        for shape in self._shapes.get(sort, ()):
-            if shape.read(text, blanks):
-                return shape.blanked
-        return None
+            asked = asked.replace(told_name(name.encode()), told_name(NAME))
+        how = _how(resource, namespace, options, form, now, likeness)
+        return Request((how, asked, also), sort, likeness, now, blanks, how, (asked, also))
 
     def _blank(self, text: bytes, likeness: Likeness, places: Places, blanks: Blanks) -> bytes | None:
         """Blank a text; None when it can be like no other."""
@@ -178,9 +191,9 @@ class Repeats:
         if not (_is_plain(text, likeness) and _is_plain(metadata, likeness) and _is_plain(body, likeness)):
             return None
         uid = _member(b"uid", current.uid)
-        text = text.replace(uid, _UID)
-        metadata = metadata.replace(uid, _UID, 1).replace(_member(b"name", current.name), _NAME, 1)
-        metadata = metadata.replace(*_told_name(current.name))
+        text = text.replace(uid, UID)
+        metadata = metadata.replace(uid, UID, 1).replace(_member(b"name", current.name), NAME, 1)
+        metadata = metadata.replace(told_name(current.name.encode()), told_name(NAME))
         second, blanks = _second(now, likeness)
         asked = (
             blank(blank(text, likeness.places, blanks), likeness.metadata_places, blanks),
@@ -198,6 +211,7 @@ class Repeats:
         if self._asked is not self._core.admission.plugins:
             self._asked = self._core.admission.plugins
             self._known.clear()
+            self._moulds.clear()
         # Where nothing has been alike for long, only some requests are tried, since to describe one costs, too.
         lonely = self._lonely[sort] = self._lonely.get(sort, 0) + 1
         if lonely > _PATIENCE and lonely % _SAMPLE:
@@ -211,11 +225,10 @@ class Repeats:
         outcome = self._known.get(request.key)
         if outcome is None:
             return None
-        stamp = self._core.store.stamp
-        for resource, seen in outcome.reads:
-            if stamp(resource) != seen:
-                del self._known[request.key]
-                return None
+        if not self._core.store.is_at(outcome.reads):
+            del self._known[request.key]
+            self._moulds.pop(request.how, None)
+            return None
         self._lonely[request.sort] = 0
         return outcome
 
@@ -249,10 +262,17 @@ class Repeats:
         if len(self._known) >= _ENTRIES_MAX:
             self._known.clear()
         self._known[request.key] = outcome
-        shapes = self._shapes.get(request.sort, ())
-        if all(shape.blanked != request.body for shape in shapes):
-            shape = Shape.of(request.body, request.likeness.places, request.known)
-            self._shapes[request.sort] = shapes if shape is None else (shape, *shapes)[:_SHAPES_MAX]
+        if request.how:
+            self._keep_mould(request, outcome)
+
+    def _keep_mould(self, request: Request, outcome: Outcome) -> None:
+        fillings = (outcome.metadata, outcome.managed, outcome.body)
+        mould = Mould.of(*request.texts, request.likeness, outcome.header, fillings, outcome.suffixes)
+        if mould is not None:
+            if len(self._moulds) >= _ENTRIES_MAX:
+                self._moulds.clear()
+            known = self._moulds.get(request.how, ())
+            self._moulds[request.how] = ((mould, outcome), *known)[:_MOULDS_MAX]
 
     def fill(self, request: Request, outcome: Outcome, suffixes: Sequence[str], name: str, uid: str) -> Segments:
         """Put in what differs."""
@@ -263,6 +283,13 @@ class Repeats:
 def _second(now: str, likeness: Likeness) -> tuple[str, Blanks]:
     """Return what of the time of a request counts, and the values that are known from the start."""
     return ("", {now.encode(): b"\0%d\0" % 0}) if likeness.tells_times else (now, {})
+
+
+def _how(resource: Resource, namespace: str, options: WriteOptions, form: Form, now: str, likeness: Likeness) -> _Key:
+    """Return what else counts of a creation than its object."""
+    user, second = options.user, "" if likeness.tells_times else now
+    who = user.name, user.groups, user.uid, options.manager
+    return resource.name, namespace, form, options.field_validation, who, second
 
 
 def _who(user: User) -> tuple[Any, ...]:
@@ -285,13 +312,8 @@ def _member(key: bytes, value: str) -> bytes:
     return b'"%b":"%b"' % (key, value.encode())
 
 
-def _told_name(name: str) -> tuple[bytes, bytes]:
-    """Return how an annotation that holds JSON has a name (kubectl's of what it applied), and that blanked."""
-    return b'\\"%b\\"' % name.encode(), b'\\"%b\\"' % _NAME
-
-
 def _tokens(suffixes: Sequence[str]) -> Blanks:
-    return {suffix.encode(): b"\0S%d\0" % number for number, suffix in enumerate(suffixes)}
+    return dict(zip((suffix.encode() for suffix in suffixes), suffix_tokens(len(suffixes)), strict=True))
 
 
 def _names_blank(notes: Notes, blanks: Blanks, name: str) -> bool:
@@ -305,7 +327,7 @@ def _blanked(made: StoredObject, likeness: Likeness, blanks: Blanks) -> Segments
     header, metadata, managed, body = made.segments
     metadata = metadata.replace(_member(b"uid", made.uid), _member(b"uid", "\0U\0"), 1)
     metadata = metadata.replace(_member(b"name", made.name), _member(b"name", "\0N\0"), 1)
-    metadata = metadata.replace(*_told_name(made.name))
+    metadata = metadata.replace(told_name(made.name.encode()), told_name(NAME))
     return (
         header,
         blank(metadata, likeness.metadata_places, blanks, known_only=True),

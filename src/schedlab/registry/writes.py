@@ -12,11 +12,12 @@ Differs: there is one writer, so no write is ever retried.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 from schedlab.api.kinds.strategy import Context, UpdateStrategy
-from schedlab.api.object import Object, StoredObject
+from schedlab.api.object import Object, Segments, StoredObject
 from schedlab.api.validation import meta
 from schedlab.apimachinery import field, gojson, names
 from schedlab.apimachinery.apply.managed import restore_times
@@ -36,6 +37,7 @@ from schedlab.registry.core import Core
 from schedlab.registry.repeats import Form, Outcome, Patch, Repeats, Request
 from schedlab.registry.request import WriteOptions, Written
 from schedlab.registry.resource import Resource
+from schedlab.store.errors import KeyExists
 
 #: How often another name is tried when a generated one is taken.
 _NAME_ATTEMPTS: Final = 8
@@ -51,6 +53,8 @@ _STORAGE_FOLDERS: Final = {
 
 #: Makes the new object of the stored one (None when there is none).
 Make = Callable[[Object | None], Object]
+#: Puts drawn endings, name and uid into what is stored.
+Fill: TypeAlias = Callable[[Sequence[str], str, str], Segments]
 
 
 class Writer:
@@ -72,10 +76,16 @@ class Writer:
         decode: Callable[[], Object] | None = None,
     ) -> StoredObject:
         """Store a new object; `decode` brings one that is not canonical into that form, which is not always needed."""
-        request = self._repeats.creation(resource, obj, namespace, options, self._core.now(), form)
-        outcome = None if request is None else self._repeats.find(request)
-        if request is not None and outcome is not None:
-            return self._add_again(resource, obj["metadata"], namespace, request, outcome, options)
+        now = self._core.now()
+        known = self._repeats.mould(resource, obj, namespace, options, now, form)
+        if known is not None:
+            mould, values, outcome = known
+            return self._add_again(resource, obj["metadata"], namespace, partial(mould.fill, values), outcome, options)
+        request = self._repeats.creation(resource, obj, namespace, options, now, form)
+        found = None if request is None else self._repeats.find(request)
+        if request is not None and found is not None:
+            fill = partial(self._repeats.fill, request, found)
+            return self._add_again(resource, obj["metadata"], namespace, fill, found, options)
         told, is_second = len(options.warnings), request is not None and self._repeats.is_second(request)
         decoded = dict(obj) if decode is None else decode()
         context = self._core.context(options)
@@ -108,7 +118,7 @@ class Writer:
         resource: Resource,
         written: Mapping[str, Any],
         namespace: str,
-        request: Request,
+        fill: Fill,
         outcome: Outcome,
         options: WriteOptions,
     ) -> StoredObject:
@@ -118,10 +128,12 @@ class Writer:
         uid = random.uid()
         place = namespace if resource.namespaced else ""
         name = written.get("name") or self._free_name(resource, written["generateName"], place)
-        self._refuse_taken(resource, place, name, generated=bool(written.get("generateName")))
-        segments = self._repeats.fill(request, outcome, suffixes, name, uid)
+        segments = fill(suffixes, name, uid)
         stored = StoredObject(resource.storage, place, name, uid, store.next_revision, *segments)
-        store.create(stored)
+        try:
+            store.create(stored)
+        except KeyExists:
+            self._refuse_taken(resource, place, name, generated=bool(written.get("generateName")))
         options.warnings.extend(outcome.warnings)
         return stored
 

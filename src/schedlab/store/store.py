@@ -179,6 +179,14 @@ class Store:
         """Return a number that is another one after every change of the resource."""
         return self._stamps.get(resource, 0)
 
+    def is_at(self, states: Iterable[tuple[str, int]]) -> bool:
+        """Say whether nothing of these resources has changed since `stamp` told these numbers."""
+        stamps = self._stamps
+        for resource, seen in states:  # noqa: SIM110 - asked about every like write, and a generator takes longer
+            if stamps.get(resource, 0) != seen:
+                return False
+        return True
+
     def get(self, resource: str, key: str) -> StoredObject | None:
         if self.on_read is not None:
             self.on_read(resource, key)

@@ -33,8 +33,10 @@ UID: Final = rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 SECOND: Final = rb"20[0-9]{2}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z"
 #: A duration as Go writes it.
 DURATION: Final = rb"(?:[0-9]{1,5}h)?(?:[0-9]{1,2}m)?[0-9]{1,2}(?:\.[0-9]{1,9})?s"
+#: What stands for the object's own name, which may be that of others, too.
+NAME: Final = b"\0N\0"
 _TOKEN: Final = re.compile(rb"(\0[^\0]+\0)")
-_NAME_BYTES_MAX: Final = 253
+NAME_BYTES_MAX: Final = 253
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class Likeness:
 
     def takes_name(self, name: str) -> bool:
         """Say whether a name is one of those that no rule tells apart."""
-        return len(name) <= _NAME_BYTES_MAX and name.isascii() and self.name.fullmatch(name.encode()) is not None
+        return len(name) <= NAME_BYTES_MAX and name.isascii() and self.name.fullmatch(name.encode()) is not None
 
     def is_alike(self, text: bytes) -> bool:
         """Say whether objects with this in them can be like others."""
@@ -121,6 +123,16 @@ class Filling:
         #: Where in `parts` a token stands.
         self._tokens = tuple((at, parts[at]) for at in range(1, len(parts), 2))
 
+    @property
+    def tokens(self) -> tuple[bytes, ...]:
+        """The tokens, in the order in which they stand."""
+        return tuple(token for _, token in self._tokens)
+
+    @property
+    def template(self) -> bytes:
+        """The text as a format that takes the values of `tokens`."""
+        return b"%b".join(part.replace(b"%", b"%%") for part in self._parts[::2])
+
     def fill(self, values: Mapping[bytes, bytes]) -> bytes:
         """Put the values where their tokens stand."""
         if not self._tokens:
@@ -131,44 +143,24 @@ class Filling:
         return b"".join(parts)
 
 
-class Shape:
-    """A text with blanks, made to find the values of another text that differs from it in these alone."""
+def told_name(name: bytes) -> bytes:
+    """Return how an annotation that holds JSON has a name (kubectl's of what it applied)."""
+    return b'\\"%b\\"' % name
 
-    __slots__ = ("_known", "_pattern", "_tokens", "blanked")
 
-    def __init__(self, blanked: bytes, known: int, tokens: tuple[bytes, ...], pattern: bytes) -> None:
-        #: The text that others come to.
-        self.blanked = blanked
-        #: How many values had a number before.
-        self._known = known
-        self._tokens = tokens
-        self._pattern = re.compile(pattern)
+def pattern_of(blanked: bytes, places: Places, name: bytes) -> tuple[bytes, tuple[bytes, ...]] | None:
+    """Return an expression whose groups are the values of texts that differ from one in its blanks alone, and its tokens.
 
-    @classmethod
-    def of(cls, blanked: bytes, places: Places, known: int) -> Shape | None:
-        """Return the shape of a text that `blank` has returned; None where a value stands in it twice or was known."""
-        parts = _TOKEN.split(blanked)
-        tokens = tuple(parts[1::2])
-        if not tokens or len({*tokens}) < len(tokens) or any(int(token[1:-1]) < known for token in tokens):
+    `name` is what the object's own name looks like. None where it cannot be told what a value looks like.
+    """
+    parts = _TOKEN.split(blanked)
+    pattern, tokens = re.escape(parts[0]), tuple(parts[1::2])
+    for before, token, after in zip(parts[::2], tokens, parts[2::2], strict=False):
+        value = name if token == NAME else _value_between(before, after, places)
+        if value is None:
             return None
-        pattern = re.escape(parts[0])
-        for before, after in zip(parts[::2], parts[2::2], strict=False):
-            value = _value_between(before, after, places)
-            if value is None:
-                return None
-            pattern += b"(%b)%b" % (value, re.escape(after))
-        return cls(blanked, known, tokens, pattern)
-
-    def read(self, text: bytes, blanks: Blanks) -> bool:
-        """Number the values of a text, as `blank` would; False, and nothing is done, when it is none of this shape."""
-        found = self._pattern.fullmatch(text) if len(blanks) == self._known else None
-        if found is None:
-            return False
-        values = dict(zip(found.groups(), self._tokens, strict=True))
-        if len(values) < len(self._tokens) or not blanks.keys().isdisjoint(values):
-            return False
-        blanks.update(values)
-        return True
+        pattern += b"(%b)%b" % (value, re.escape(after))
+    return pattern, tokens
 
 
 def _value_between(before: bytes, after: bytes, places: Places) -> bytes | None:

@@ -62,6 +62,7 @@ _UNMANAGED: Final = fieldset.of_paths(
 
 
 @lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def default_manager(manager: str, user_agent: str) -> str:
     """Name the manager of a request: the one it gives, else the start of its user agent."""
     if manager:

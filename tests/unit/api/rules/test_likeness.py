@@ -13,7 +13,6 @@ from schedlab.api.rules.likeness import (
     Filling,
     Likeness,
     Place,
-    Shape,
     blank,
 )
 
@@ -86,44 +85,3 @@ def test_a_filling_puts_values_where_their_tokens_stand() -> None:
 
     assert filling.fill({b"\0000\0": b"x", b"\0S1\0": b"y"}) == b'{"a":"x","b":"y","c":"x"}'
     assert Filling(b"{}").fill({}) == b"{}"
-
-
-def _shape(text: bytes) -> Shape | None:
-    blanks: Blanks = {b"2026-01-01T00:00:00Z": b"\0000\0"}
-    return Shape.of(blank(text, PLACES, blanks), PLACES, 1)
-
-
-def test_a_text_of_a_known_shape_is_blanked_as_any_other() -> None:
-    shape = _shape(b'{"podIP":"10.0.0.1","hostIP":"10.0.0.2","phase":"Running"}')
-    assert shape is not None
-    text = b'{"podIP":"10.0.0.7","hostIP":"10.0.0.10","phase":"Running"}'
-    known = {b"2026-01-01T00:00:00Z": b"\0000\0"}
-    read, blanked = dict(known), dict(known)
-
-    assert shape.read(text, read)
-    assert shape.blanked == blank(text, PLACES, blanked)
-    assert read == blanked
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        b'{"podIP":"10.0.0.1","hostIP":"10.0.0.2","phase":"Pending"}',
-        b'{"podIP":"10.0.0.1","hostIP":"10.0.0.1","phase":"Running"}',
-        b'{"podIP":"10.0.0.300","hostIP":"10.0.0.2","phase":"Running"}',
-        b'{"podIP":"10.0.0.9","hostIP":"10.0.0.2","phase":"Running"}',
-    ],
-    ids=["another text", "equal values", "no address", "a value that has a number"],
-)
-def test_other_texts_are_none_of_the_shape(text: bytes) -> None:
-    shape = _shape(b'{"podIP":"10.0.0.1","hostIP":"10.0.0.2","phase":"Running"}')
-    assert shape is not None
-    blanks: Blanks = {b"10.0.0.9": b"\0000\0"}
-
-    assert not shape.read(text, blanks)
-    assert blanks == {b"10.0.0.9": b"\0000\0"}
-
-
-def test_texts_with_equal_or_known_values_have_no_shape() -> None:
-    assert _shape(b'{"podIP":"10.0.0.1","hostIP":"10.0.0.1"}') is None
-    assert _shape(b'{"phase":"Running"}') is None
