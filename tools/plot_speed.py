@@ -31,7 +31,12 @@ def read(path: Path) -> list[Line]:
 
 def kind(line: Line) -> str:
     """How the workload was run."""
-    return f"{line['mode']}, two processes" if line.get("processes") == 2 else str(line["mode"])
+    extras = [line["mode"]]
+    if line.get("processes") == 2:
+        extras.append("two processes")
+    if line["annotations"] != "auto":
+        extras.append(f"annotations {line['annotations']}")
+    return ", ".join(extras)
 
 
 def ratios(lines: Sequence[Line]) -> dict[str, dict[str, float]]:
@@ -66,17 +71,18 @@ def table(lines: Sequence[Line]) -> str:
         if line["ratio"] is not None:
             found.setdefault((line["workload"].split("/")[0], kind(line)), []).append(line)
     rows = [
-        "| workload | mode | runs | pods/s | that is | by processor time | cycle, median µs | memory at most |",
-        "|---|---|---|---|---|---|---|---|",
+        "| workload | mode | runs | pods/s | spread | that is | by processor time | cycle, median µs | memory at most |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for (name, mode), runs in found.items():
-        speed, ratio = median(run["podsPerSecond"]["Average"] for run in runs), median(run["ratio"] for run in runs)
+        speeds, ratio = [run["podsPerSecond"]["Average"] for run in runs], median(run["ratio"] for run in runs)
         # Clients of a live run take their turns on the same machine: its processor time is not that of the server alone.
-        by_cpu = f"{median(run['ratioByProcessorTime'] for run in runs):.1f} R" if mode == "batch" else ""
+        by_cpu = f"{median(run['ratioByProcessorTime'] for run in runs):.1f} R" if runs[0]["mode"] == "batch" else ""
         cycle = median(run["cycleMicroseconds"]["Perc50"] for run in runs)
         memory = max(run["memoryPeakMiB"] for run in runs)
         rows.append(
-            f"| {name} | {mode} | {len(runs)} | {speed:,.0f} | {ratio:.1f} R | {by_cpu} | {cycle:.0f} | {memory} MiB |"
+            f"| {name} | {mode} | {len(runs)} | {median(speeds):,.0f} | {min(speeds):,.0f} to {max(speeds):,.0f} "
+            f"| {ratio:.1f} R | {by_cpu} | {cycle:.0f} | {memory} MiB |"
         )
     return "\n".join(rows)
 
