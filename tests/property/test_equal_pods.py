@@ -252,7 +252,7 @@ def test_pods_that_are_spread_share_what_nodes_alone_say(constraint: dict[str, A
     kept = worlds[0].cluster.scheduler.profiles["default-scheduler"].equal_pods
     assert kept is not None
     (evaluation,) = kept._kept.values()
-    assert evaluation._fitting
+    assert evaluation._by_amounts
     assert evaluation.scores is not None
     assert evaluation.scores._by_amounts
 

@@ -81,7 +81,10 @@ class NodeToStatusMap:
             row = self._table.row_of.get(name, -1)
             if row >= 0:
                 by_row[row] = status.code
-        return np.flatnonzero(np.isin(by_row, codes))
+        wanted = np.zeros(len(by_row), np.bool_)
+        for code in codes:
+            wanted |= by_row == code
+        return np.flatnonzero(wanted)
 
     def explicit(self) -> dict[str, Status]:
         """Return the nodes with a status of their own, in the order in which they got it."""

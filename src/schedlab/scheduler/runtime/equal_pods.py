@@ -39,8 +39,10 @@ V = TypeVar("V")
 #: Evaluations that are kept, and facts that are remembered to tell a second pod from a first one.
 _KEPT_MAX: Final = 8
 _SEEN_MAX: Final = 64
-#: Up to so many changed rows are asked about one by one.
+#: Up to so many changed rows are asked about one by one, and of filters one more for so many rows of the table: asking an
+#: array form about all of them costs as much.
 _FEW_ROWS: Final = 6
+_ROWS_PER_CHANGE: Final = 100
 #: Up to so many in the whole table are scored at once, so that from then on only changes have to be looked at.
 _FEW_TO_FINISH: Final = 64
 #: So many different amounts of nodes are remembered.
@@ -48,10 +50,13 @@ _AMOUNTS_MAX: Final = 4096
 #: Up to so many rows with other verdicts are told beside all of them.
 _CHANGED_MAX: Final = 64
 _REJECTIONS: Final = (Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+_FITS: Final = 0, 0
 
 
 #: Some plugins, each with its place among all of a point.
 _Places: TypeAlias = tuple[tuple[int, Any], ...]
+#: Code and reason of each of some filters.
+_Said: TypeAlias = tuple[tuple[int, int], ...]
 #: Plugins of a point that do not skip, with their names and, where they score, their weights.
 Active: TypeAlias = tuple[tuple[Any, ...], tuple[str, ...], tuple[int, ...]]
 
@@ -96,8 +101,8 @@ class Evaluation:
         #: The others, and of these the ones that must be asked again when only the pods of a node changed.
         self._all_filters = tuple(each for each in enumerate(self._filters) if not _tells(each[1]))
         self._pod_filters = _of_pods(self._all_filters, "looks_at")
-        #: Amounts of nodes that those filters have found nothing wrong with; None when other things count, too.
-        self._fitting: dict[Hashable, None] | None = {} if _are_of_amounts(self._pod_filters) else None
+        #: What those filters said of nodes by their amounts; None when other things count, too.
+        self._by_amounts: dict[Hashable, _Said] | None = {} if _are_of_amounts(self._pod_filters) else None
         #: Place of each plugin that takes part, by name.
         self.filter_places = {plugin.name: place for place, plugin in enumerate(self._filters)}
         self.filter_names = tuple(self.filter_places)
@@ -161,14 +166,15 @@ class Evaluation:
                 self._filter_slice(state, pod, table, slice(0, len(table)), ((place, plugin),))
             else:
                 for row in dict.fromkeys(rows):
-                    self._note_row(row, ((place, plugin),), (plugin.filter(state, pod, table.infos[row]),))
+                    asked = ((place, plugin),)
+                    self._note_row(row, asked, _ask_filters(asked, state, pod, table.infos[row]))
         self._told_of = state
 
     def _filter_changed(self, state: CycleState, pod: PodInfo, table: NodeTable) -> bool:
         """Bring all verdicts up to date by what the table says has changed; False when that is too much."""
         assert self._filtered_at is not None, "not all rows have been filtered"
         changed = table.changed_since(self._filtered_at)
-        if changed is None or len(changed) > _FEW_ROWS:
+        if changed is None or len(changed) > _FEW_ROWS + len(table) // _ROWS_PER_CHANGE:
             self._filtered_at = None
             return False
         for row in dict.fromkeys(changed):
@@ -194,36 +200,36 @@ class Evaluation:
         return self.rejections > 0 and bool(self.rejected[rows].any())
 
     def _filter_row(self, state: CycleState, pod: PodInfo, table: NodeTable, row: int) -> None:
-        info, was_rejected = table.infos[row], bool(self.rejected[row])
-        same_node = table.node_generation[row] <= self._filtered[row]
-        fitting = self._fitting if same_node and not was_rejected else None
-        amounts = None if fitting is None else info.amounts()
-        if fitting is not None and amounts in fitting:
+        info = table.infos[row]
+        if table.node_generation[row] > self._filtered[row]:
+            self._note_row(row, self._all_filters, _ask_filters(self._all_filters, state, pod, info))
             return
-        asked = self._pod_filters if same_node else self._all_filters
-        said: list[Status | None] = [plugin.filter(state, pod, info) for _, plugin in asked]
-        if not was_rejected and said.count(None) == len(said):
-            if fitting is not None:
-                _remember(fitting, amounts, None)
-            return
-        self._note_row(row, asked, said)
+        known, amounts, said = self._by_amounts, None, None
+        if known is not None:
+            amounts = info.amounts()
+            said = known.get(amounts)
+        if said is None:
+            said = _ask_filters(self._pod_filters, state, pod, info)
+            if known is not None:
+                _remember(known, amounts, said)
+        self._note_row(row, self._pod_filters, said)
 
-    def _note_row(self, row: int, asked: _Places, said: Sequence[Status | None]) -> None:
-        code, reason, was_rejected = self.code, self.reason, bool(self.rejected[row])
-        for (place, plugin), status in zip(asked, said, strict=True):
-            if status is None:
-                found = 0, 0
-            elif status.code in _REJECTIONS:
-                found = int(status.code), REASONS.id_of(status.reasons)
-            else:
-                raise _UnusualAnswerError(plugin.name)
+    def _note_row(self, row: int, asked: _Places, said: _Said) -> None:
+        was_rejected = bool(self.rejected[row])
+        if not was_rejected and said.count(_FITS) == len(said):
+            return
+        code, reason, differs = self.code, self.reason, False
+        for (place, _), found in zip(asked, said, strict=True):
             if (code[place, row], reason[place, row]) != found:
                 code[place, row], reason[place, row] = found
-                self._changed[row], self._changes = None, None
+                differs = True
+        if not differs:
+            return
+        self._changed[row], self._changes = None, None
         first = next((place for place, each in enumerate(code[:, row].tolist()) if each), PASSED)
         self.first_plugin[row] = first
         self.first_code[row], self.first_reason[row] = (
-            (0, 0) if first == PASSED else (code[first, row], reason[first, row])
+            _FITS if first == PASSED else (code[first, row], reason[first, row])
         )
         self.rejected[row] = first != PASSED
         self.rejections += (first != PASSED) - was_rejected
@@ -533,6 +539,19 @@ class EqualPods:
         if len(self._kept) > _KEPT_MAX:
             self._kept.popitem(last=False)
         return made
+
+
+def _ask_filters(asked: _Places, state: CycleState, pod: PodInfo, info: NodeInfo) -> _Said:
+    said = []
+    for _, plugin in asked:
+        status: Status | None = plugin.filter(state, pod, info)
+        if status is None:
+            said.append(_FITS)
+        elif status.code in _REJECTIONS:
+            said.append((int(status.code), REASONS.id_of(status.reasons)))
+        else:
+            raise _UnusualAnswerError(plugin.name)
+    return tuple(said)
 
 
 def _of_pods(plugins: _Places, attribute: str) -> _Places:
