@@ -8,6 +8,7 @@ from hypothesis import settings
 from hypothesis.stateful import rule
 
 from schedlab.apimachinery.selectors import everything
+from schedlab.kernel.steps import finish
 from schedlab.scheduler.cache.journal import CacheJournal
 from schedlab.scheduler.framework.node_table import NodeTable
 from schedlab.scheduler.framework.pod_index import PodIndex, PodQuery, PodTerm
@@ -66,6 +67,11 @@ class JournalMachine(CacheMachine):
             counted = PodIndex.of(cache.table.copy(with_columns=False)).per_node(ALL_PODS).tolist()
             cache.table.past = self.journal.pods_at(position)(cache.table)
             assert PodIndex.of(cache.table).per_node(ALL_PODS).tolist() == counted == expected["pod_count"]
+
+            in_numbers = finish(self.journal.making(position, numbers_only=True))
+            in_numbers.refresh()
+            in_numbers.table.take_labels(self.cache.table)
+            assert picture(in_numbers.table) == expected
         if before is not None:
             assert picture(self.cache.table) == before, "going back changes nothing"
 

@@ -88,6 +88,7 @@ class JournalMoments:
             yield
             cache.refresh()
             yield
+            cache.table.take_labels(self._scheduler.cache.table)
             cache.table.past = pods(cache.table)
             found = self._kept[position] = cache.table, self._scheduler.profiles_over(cache.table)
             if len(self._kept) > _KEPT_MAX:

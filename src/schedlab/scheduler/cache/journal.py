@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from schedlab.kernel.steps import finish
 from schedlab.scheduler.cache.tallies import Tallies
@@ -39,21 +39,26 @@ _STEP: Final = 256
 
 _Operation = tuple[str, tuple[object, ...]]
 _REFRESH: Final[_Operation] = ("refresh", ())
+#: What is done to a pod, but for its assumption.
+_OF_PODS: Final = frozenset({"forget_pod", "add_pod", "remove_pod", "replace_pod"})
 
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
+    """A copy of the cache; one that is dear has been taken because what was done before it is dear to do again."""
+
     position: int
     revision: int
     cache: SchedulerCache
+    is_dear: bool = False
 
 
 class CacheJournal:
     """The operations on one cache since the oldest copy, and the copies.
 
     newest, oldest: the revision that was handled last, and the one from which on pods are kept in every state. No more
-    than `copies_max` copies are kept: from then on they lie twice as far apart, and making a moment again takes longer.
-    No more than `operations_max` operations are: then the oldest ones go.
+    than `copies_max` copies are kept: from then on they lie twice as far apart, and making a moment again takes longer;
+    those behind what is dear stay, as long as they are few. No more than `operations_max` operations are: then the oldest ones go.
     """
 
     def __init__(
@@ -123,7 +128,7 @@ class CacheJournal:
         self._operations.append((operation, arguments) if arguments else _REFRESH)
         self.position += 1
         if dear or self.position - self._copies[-1].position >= self._stride:
-            self._copies.append(_Copy(self.position, self._newest(), cache.copy(with_columns=False)))
+            self._copies.append(_Copy(self.position, self._newest(), cache.copy(with_columns=False), dear))
             self._forget()
 
     def _forget(self) -> None:
@@ -139,7 +144,7 @@ class CacheJournal:
             del self._copies[0]
             self._tallies.begin_at(self.oldest)
         if len(self._copies) > self._copies_max:
-            del self._copies[1:-1:2]
+            self._copies = _thinned(self._copies)
             self._stride *= 2
 
     def keeps(self, record: CycleRecord) -> bool:
@@ -154,15 +159,44 @@ class CacheJournal:
         """Do the same step by step.
 
         `numbers_only`: amounts and counts are what they were, the order of the pods on a node and who was assumed there
-        need not be; that is half of the work.
+        need not be; that is a third of the work.
         """
         assert self.oldest <= position <= self.position, f"operation {position} is not kept"
         start = next(copy for copy in reversed(self._copies) if copy.position <= position)
         cache = start.cache.copy(with_columns=False)
         operations = self._operations[start.position - self.oldest : position - self.oldest]
+        if numbers_only:
+            _skip_states_between(operations)
         for done, operation in enumerate(operations, 1):
-            if operation is not None and not (numbers_only and operation[0] == "renew_pod"):
+            if operation is not None:
                 getattr(cache, operation[0])(*operation[1])
             if done % _STEP == 0:
                 yield
         return cache
+
+
+def _thinned(copies: list[_Copy]) -> list[_Copy]:
+    """Return copies without every second one, but for the first, the last, and those that are dear if these are few."""
+    kept_anyway = sum(copy.is_dear for copy in copies) <= len(copies) // 4
+    return [
+        copy for at, copy in enumerate(copies) if at % 2 == 0 or at == len(copies) - 1 or (kept_anyway and copy.is_dear)
+    ]
+
+
+def _skip_states_between(operations: list[_Operation | None]) -> None:
+    """Forget what numbers do not depend on: renewals, and that a pod was assumed on the node where it was then bound."""
+    assumed: dict[str, tuple[int, str]] = {}
+    for at, operation in enumerate(operations):
+        if operation is None:
+            continue
+        name, arguments = operation
+        if name == "renew_pod":
+            operations[at] = None
+        elif name == "assume_pod":
+            pod, node = cast("tuple[PodInfo, str]", arguments)
+            assumed[pod.uid] = at, node
+        elif name in _OF_PODS:
+            (pod,) = cast("tuple[PodInfo]", arguments)
+            before, node = assumed.pop(pod.uid, (-1, ""))
+            if name == "replace_pod" and before >= 0 and node == pod.pod.spec.node_name:
+                operations[before], operations[at] = None, ("add_pod", arguments)

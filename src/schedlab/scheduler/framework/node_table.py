@@ -293,6 +293,18 @@ class NodeTable:
                 other._keep_column(key, copy(other))
         return other
 
+    def take_labels(self, other: NodeTable) -> None:
+        """Take over the label columns of a table of the same nodes; of another order or other nodes nothing is taken."""
+        if self.names != other.names:
+            return
+        changed = [info for info, theirs in zip(self.infos, other.infos, strict=True) if info.node is not theirs.node]
+        for key, column in other._columns.items():
+            if isinstance(column, LabelColumn):
+                copy = column.copy(self)
+                for info in changed:
+                    copy.set_node(info.row, info)
+                self._keep_column(key, copy)
+
     def select(self, rows: NDArray[np.int64]) -> NodeTable:
         """Return a table of its own of some rows, without columns of plugins: what a dry run may change."""
         other = NodeTable()

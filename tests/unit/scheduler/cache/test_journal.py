@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 from schedlab.kernel.randomness import SeededRandom
 from schedlab.scheduler.cache.cache import SchedulerCache
 from schedlab.scheduler.cache.journal import CacheJournal
@@ -118,6 +120,20 @@ def test_copies_are_few_and_nothing_between_them_is_lost() -> None:
     for position, expected in seen.items():
         assert shape(journal.cache_at(position)) == expected
     assert journal.copies <= 4
+
+
+def test_what_is_dear_to_do_again_is_never_done_again_when_copies_become_few() -> None:
+    cache = SchedulerCache()
+    journal = journal_of(cache, stride=5, copies_max=4)
+    for number in range(501):
+        cache.set_node(make_node(f"n{number}").view())
+    cache.refresh()
+    position = journal.position
+    live(cache, journal, 200)
+
+    with mock.patch.object(SchedulerCache, "set_node") as done_again:
+        assert len(journal.cache_at(position).table) == 501
+    done_again.assert_not_called()
 
 
 def test_the_oldest_operations_go_when_there_are_too_many() -> None:
