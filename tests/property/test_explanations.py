@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schedlab.decisions.combinations import combinations
 from schedlab.scheduler.framework.interface import CycleState
 from schedlab.scheduler.framework.status import Code, Status, code_of
 from schedlab.scheduler.plugins.registry import IN_TREE
@@ -86,3 +87,31 @@ def check_score(plugin: Any, bench: Bench, draw: Draw) -> None:
 def scores(plugin: Any, bench: Bench, rows: Any) -> Any:
     state, table = CycleState(), bench.scheduler.cache.table
     return np.array([plugin.score(state, bench.pod, table.infos[row])[0] for row in rows], np.int64)
+
+
+@given(bench=benches(), data=st.data())
+def test_nodes_that_a_plugin_says_are_alike_are_explained_alike(bench: Bench, data: st.DataObject) -> None:
+    for plugin in plugins_with(bench, "explained_alike"):
+        check_alike(plugin, bench)
+    bench.change(data.draw)
+    for plugin in plugins_with(bench, "explained_alike"):
+        check_alike(plugin, bench)
+
+
+def check_alike(plugin: Any, bench: Bench) -> None:
+    table, state, pod = bench.scheduler.cache.table, CycleState(), bench.pod
+    rows = np.arange(len(table))
+    filtered = plugin.pre_filter(state, pod, table)[1] if hasattr(plugin, "pre_filter") else None
+    if code_of(filtered) not in (Code.SUCCESS, Code.SKIP):
+        return
+    scored = plugin.pre_score(state, pod, table, rows) if hasattr(plugin, "pre_score") else None
+    numbers, first = combinations(plugin.explained_alike(state, pod, table), len(table))
+    told: dict[tuple[int, int], Any] = {}
+    for info in table.infos:
+        alike = int(numbers[info.row])
+        if hasattr(plugin, "explain_filter") and filtered is None:
+            same = table.infos[first[alike]]
+            assert plugin.explain_filter(state, pod, info) == plugin.explain_filter(state, pod, same), plugin.name
+        if hasattr(plugin, "explain_score") and scored is None:
+            formula = plugin.explain_score(state, pod, info)
+            assert told.setdefault((alike, formula.value), formula) == formula, plugin.name

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from schedlab.apimachinery.time import format_micro_time
 from schedlab.decisions.answers import answer
 from schedlab.decisions.choice import choice, chosen_place, difference, runner_up
-from schedlab.decisions.inquiry import Inquiry, of_node
+from schedlab.decisions.combinations import combinations
+from schedlab.decisions.inquiry import Inquiry
 from schedlab.decisions.ladder import preemption, verdict
 from schedlab.decisions.log import Attempt, PodStory
 from schedlab.decisions.moments import Moments, NoMoments
@@ -21,11 +24,20 @@ from schedlab.kernel.steps import Steps, finish
 from schedlab.scheduler.framework.record import PASSED, CycleRecord, FilterRecord, ScoreRecord
 from schedlab.scheduler.framework.status import REASONS, Code
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 _PASSED_TEXT: Final = "passed"
 #: So many nodes are explained in numbers unless more are asked for.
 DETAILED: Final = 40
 #: So many nodes are gathered in one step.
 _NODES_AT_ONCE: Final = 1000
+#: So many nodes are explained in numbers in one step.
+_EXPLAINED_AT_ONCE: Final = 20
+#: Nodes that the search has not looked at.
+_UNSEEN: Final = ("notVisited", "excluded")
+#: In place of a plugin's place, where the search has not come.
+_NOT_VISITED: Final = PASSED - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +136,7 @@ def pick(story: PodStory, number: int | None) -> Attempt:
 
 
 def _check_nodes(cycle: CycleRecord, names: Sequence[str]) -> None:
-    known = dict.fromkeys(cycle.node_names)
+    known = frozenset(cycle.node_names) if names else frozenset()
     for name in names:
         if name not in known:
             some = ", ".join(cycle.node_names[:5]) + (", …" if len(cycle.node_names) > 5 else "")
@@ -140,56 +152,69 @@ def nominated_first(cycle: CycleRecord) -> bool:
 # --- Nodes -----------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """What a record says of N nodes, in numbers.
+
+    full: int32[P, N], the reason each plugin has against a node, 0 when it is content; P is 0 when not all were asked.
+    found: int64[3, N], what the search found: the place of the plugin that turned a node down, or PASSED; code, reason;
+    _NOT_VISITED of the others. left_out: bool[N], before filtering.
+    """
+
+    full: NDArray[np.int32]
+    found: NDArray[np.int64]
+    left_out: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, cycle: CycleRecord) -> _Columns:
+        record, size = cycle.filter, len(cycle.node_names)
+        every = None if record is None else record.every_verdict()
+        full = np.zeros((0, size), np.int32) if every is None else every[1] * (every[0] != 0)
+        found = np.full((3, size), _NOT_VISITED, np.int64)
+        if record is not None:
+            found[:, record.visited] = record.failed_plugin, record.code, record.reason
+        left_out = np.zeros(size, np.bool_)
+        if cycle.pre_filter_result is not None:
+            kept = frozenset(cycle.pre_filter_result)
+            left_out[:] = [name not in kept for name in cycle.node_names]
+        return cls(full, found, left_out)
+
+
 def _nodes(cycle: CycleRecord) -> Steps[list[dict[str, Any]]]:
     """One entry per node of the cluster, in the scheduler's order; nodes not visited say so.
 
     In full mode every filter has judged every node, visited or not; what turned a visited node down in the search
     (nominated pods counted in) goes before what the filter says of it alone.
     """
-    visited = _visited(cycle)
+    size = len(cycle.node_names)
+    columns = _Columns.of(cycle)
+    numbers, first = combinations((*columns.full, *columns.found, columns.left_out), size)
     yield
-    scores = {} if cycle.score is None else dict(zip(cycle.score.rows.tolist(), _scores(cycle.score), strict=True))
-    yield
-    full = _full_verdicts(cycle.filter)
-    left_out = None if cycle.pre_filter_result is None else frozenset(cycle.pre_filter_result)
-    out = []
-    for row, name in enumerate(cycle.node_names):
-        entry: dict[str, Any] = {"node": name, "verdict": "notVisited", "plugins": full[row] if full else {}}
-        if row in visited:
-            found = visited[row]
-            entry |= {**found, "plugins": {**entry["plugins"], **found["plugins"]}}
-        elif left_out is not None and name not in left_out:
-            entry["verdict"] = "excluded"
-        if row in scores:
-            entry |= scores[row]
-        out.append(entry)
-        if row % _NODES_AT_ONCE == 0:
-            yield
+    entries = [_entry(cycle, columns, row) for row in first.tolist()]
+    out: list[dict[str, Any]] = []
+    for begin in range(0, size, _NODES_AT_ONCE):
+        part = slice(begin, begin + _NODES_AT_ONCE)
+        names = zip(cycle.node_names[part], numbers[part].tolist(), strict=True)
+        out += [{"node": name, **entries[number]} for name, number in names]
+        yield
+    if cycle.score is not None:
+        for row, scored in zip(cycle.score.rows.tolist(), _scores(cycle.score), strict=True):
+            out[row] |= scored
     return out
 
 
-def _in_order(entries: list[dict[str, Any]], cycle: CycleRecord) -> list[dict[str, Any]]:
-    """Where not all can be shown, the chosen node goes first and those that were not visited last."""
-    if len(entries) <= DETAILED:
-        return entries
-    return sorted(
-        entries, key=lambda each: (each["node"] != cycle.selected, each["verdict"] in {"notVisited", "excluded"})
-    )
-
-
-def _visited(cycle: CycleRecord) -> dict[int, dict[str, Any]]:
-    """Return by row what the search found; nodes that were turned down alike share it."""
+def _entry(cycle: CycleRecord, columns: _Columns, row: int) -> dict[str, Any]:
+    """Return what was found about a node and all that are like it."""
     record = cycle.filter
     if record is None:
-        return {}
-    columns = (record.failed_plugin, record.code, record.reason)
-    found: dict[tuple[int, int, int], dict[str, Any]] = {}
-    out = {}
-    for row, *key in zip(record.visited.tolist(), *(column.tolist() for column in columns), strict=True):
-        failed, code, reason = key
-        known = found.get((failed, code, reason))
-        out[row] = found[failed, code, reason] = known or _outcome(record, failed, code, reason)
-    return out
+        return {"verdict": "excluded" if columns.left_out[row] else "notVisited", "plugins": {}}
+    texts = (", ".join(REASONS.texts(reason)) if reason else _PASSED_TEXT for reason in columns.full[:, row].tolist())
+    plugins = dict(zip(record.plugins, texts, strict=False))
+    failed, code, reason = columns.found[:, row].tolist()
+    if failed == _NOT_VISITED:
+        return {"verdict": "excluded" if columns.left_out[row] else "notVisited", "plugins": plugins}
+    found = _outcome(record, failed, code, reason)
+    return {**found, "plugins": {**plugins, **found["plugins"]}}
 
 
 def _outcome(record: FilterRecord, failed: int, code: int, reason: int) -> dict[str, Any]:
@@ -206,23 +231,16 @@ def _outcome(record: FilterRecord, failed: int, code: int, reason: int) -> dict[
     }
 
 
-def _full_verdicts(record: FilterRecord | None) -> list[dict[str, str]]:
-    """Return by row what every plugin says of it; nodes of one opinion share it."""
-    every = None if record is None else record.every_verdict()
-    if record is None or every is None:
-        return []
-    code, reason = every
-    # A plugin that is content gives no reason.
-    opinions = (reason * (code != 0)).T.tolist()
-    known: dict[tuple[int, ...], dict[str, str]] = {}
-    out = []
-    for opinion in map(tuple, opinions):
-        verdicts = known.get(opinion)
-        if verdicts is None:
-            texts = (", ".join(REASONS.texts(reason)) if reason else _PASSED_TEXT for reason in opinion)
-            verdicts = known[opinion] = dict(zip(record.plugins, texts, strict=True))
-        out.append(verdicts)
-    return out
+def _in_order(entries: list[dict[str, Any]], cycle: CycleRecord) -> list[dict[str, Any]]:
+    """Where not all can be shown, the chosen node goes first and those that were not visited last."""
+    if len(entries) <= DETAILED:
+        return entries
+    chosen = [entry for entry in entries if entry["node"] == cycle.selected]
+    visited: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
+    for entry in entries:
+        (others if entry["verdict"] in _UNSEEN else visited).append(entry)
+    return chosen + [entry for entry in visited if entry["node"] != cycle.selected] + others
 
 
 def _scores(record: ScoreRecord) -> Iterator[dict[str, Any]]:
@@ -249,22 +267,41 @@ def _add_numbers(
     inquiry = Inquiry(cycle, moment)
     yield from inquiry.prepare()
     shown = _detailed(entries, question)
-    places = {} if cycle.score is None else {row: at for at, row in enumerate(cycle.score.rows.tolist())}
-    row_of = {name: row for row, name in enumerate(cycle.node_names)}
-    for entry in shown:
-        found = of_node(inquiry, entry, all_plugins=question.all_plugins)
+    yield from _add_facts(inquiry, shown, all_plugins=question.all_plugins)
+    if cycle.score is not None:
+        yield from _add_formulas(inquiry, cycle, _best(shown, question))
+    return inquiry
+
+
+def _add_facts(inquiry: Inquiry, entries: Sequence[dict[str, Any]], *, all_plugins: bool) -> Steps[None]:
+    """Add the facts of the plugins that turned a node down, or of all of them."""
+    # Nodes of the same verdicts share them.
+    asked: dict[int, list[tuple[str, bool]]] = {}
+    for at, entry in enumerate(entries):
+        verdicts = entry["plugins"]
+        wanted = asked.get(id(verdicts))
+        if wanted is None:
+            said = [(plugin, verdict == _PASSED_TEXT) for plugin, verdict in verdicts.items()]
+            wanted = asked[id(verdicts)] = [each for each in said if all_plugins or not each[1]]
+        told = {plugin: inquiry.facts(plugin, entry["node"], passed=passed) for plugin, passed in wanted}
+        found = {plugin: facts for plugin, facts in told.items() if facts is not None}
         if found:
-            entry["facts"] = {plugin: each.as_json() for plugin, each in found.items()}
+            entry["facts"] = {plugin: each.facts for plugin, each in found.items()}
             of_now = [plugin for plugin, each in found.items() if each.of_now]
             if of_now:
                 entry["factsOfNow"] = of_now
-        yield
-    for entry in _best(shown, question):
-        at = places[row_of[entry["node"]]]
-        for index, plugin in enumerate(entry["scores"]):
-            entry["scores"][plugin] |= inquiry.score(index, at)
-        yield
-    return inquiry
+        if at % _EXPLAINED_AT_ONCE == 0:
+            yield
+
+
+def _add_formulas(inquiry: Inquiry, cycle: CycleRecord, entries: Sequence[dict[str, Any]]) -> Steps[None]:
+    """Add how the scores of some nodes came about."""
+    assert cycle.score is not None
+    places = {cycle.node_names[row]: at for at, row in enumerate(cycle.score.rows.tolist())}
+    for index, plugin in enumerate(cycle.score.plugins):
+        scores = yield from inquiry.scores(index, [places[entry["node"]] for entry in entries])
+        for entry, score in zip(entries, scores, strict=True):
+            entry["scores"][plugin] = score
 
 
 def _detailed(entries: Sequence[dict[str, Any]], question: PodQuestion) -> list[dict[str, Any]]:

@@ -6,22 +6,25 @@ plugins say now does not come to what was recorded, the numbers are marked as th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
+from schedlab.decisions.combinations import combinations
 from schedlab.scheduler.framework.interface import CycleState
-from schedlab.scheduler.framework.status import Code, code_of
+from schedlab.scheduler.framework.status import Code, Status, code_of
 from schedlab.scheduler.plugins.registry import IN_TREE
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from schedlab.decisions.moments import Moment
     from schedlab.kernel.steps import Steps
     from schedlab.scheduler.framework.explanations import Fact, Formula
-    from schedlab.scheduler.framework.record import CycleRecord, ScoreRecord
+    from schedlab.scheduler.framework.record import CycleRecord
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
 
 
@@ -30,18 +33,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a verdict rests on. `of_now` when it does not come to the verdict that was recorded."""
+    """What a verdict rests on, as JSON values. `of_now` when it does not come to the verdict that was recorded."""
 
-    facts: tuple[Fact, ...]
+    facts: Sequence[Mapping[str, Any]]
     of_now: bool
-
-    def as_json(self) -> list[dict[str, Any]]:
-        """Return the facts as JSON values."""
-        return [{"text": fact.text, "fits": fact.fits, **fact.values} for fact in self.facts]
-
-    def failing(self) -> list[str]:
-        """Return the lines of what does not fit."""
-        return [fact.text for fact in self.facts if not fact.fits]
 
 
 class Inquiry:
@@ -52,6 +47,8 @@ class Inquiry:
         self.moment = moment
         self._filter_state = CycleState()
         self._rows = self._scored_rows()
+        #: By plugin which rows are alike to it, and its facts about those that were asked about.
+        self._asked: dict[str, tuple[Sequence[int], dict[int, list[dict[str, Any]]]]] = {}
 
     def prepare(self) -> Steps[None]:
         """Let the plugins look around before they are asked, as in a cycle."""
@@ -96,6 +93,15 @@ class Inquiry:
         scored = () if score is None else score.rows.tolist()
         return np.array([known[names[row]] for row in scored if names[row] in known], np.int64)
 
+    def _alike(self, plugin: Any) -> Sequence[int]:
+        """Return by row of the table a number that is the same where a plugin says that nodes are alike."""
+        size = len(self.moment.table)
+        if not hasattr(plugin, "explained_alike"):
+            return range(size)
+        columns = plugin.explained_alike(self._filter_state, self.pod, self.moment.table)
+        numbers, _ = combinations(columns, size)
+        return cast("list[int]", numbers.tolist())
+
     # --- Verdicts ---
 
     def facts(self, plugin_name: str, node_name: str, *, passed: bool) -> Facts | None:
@@ -103,22 +109,25 @@ class Inquiry:
         return self._safely(plugin_name, lambda: self._facts(plugin_name, node_name, passed=passed))
 
     def _facts(self, plugin_name: str, node_name: str, *, passed: bool) -> Facts | None:
-        plugin, node = self.moment.plugin(plugin_name), self._node(node_name)
-        if plugin is None or node is None or not hasattr(plugin, "explain_filter"):
+        plugin, row = self.moment.plugin(plugin_name), self.moment.table.row_of.get(node_name)
+        if plugin is None or row is None or not hasattr(plugin, "explain_filter"):
             return None
-        facts = tuple(plugin.explain_filter(self._filter_state, self.pod, node))
-        fits = all(fact.fits for fact in facts)
+        asked = self._asked.get(plugin_name)
+        if asked is None:
+            asked = self._asked[plugin_name] = self._alike(plugin), {}
+        alike, known = asked
+        facts = known.get(alike[row])
+        node = self.moment.table.infos[row]
+        if facts is None:
+            facts = known[alike[row]] = _as_json(plugin.explain_filter(self._filter_state, self.pod, node))
+        fits = all(fact["fits"] for fact in facts)
         if fits and not passed:
             with_rivals = self._with_nominated(plugin, node)
             if with_rivals is not None:
-                return with_rivals
+                return Facts(with_rivals, of_now=False)
         return Facts(facts, fits != passed)
 
-    def _node(self, name: str) -> NodeInfo | None:
-        row = self.moment.table.row_of.get(name)
-        return None if row is None else self.moment.table.infos[row]
-
-    def _with_nominated(self, plugin: Any, node: NodeInfo) -> Facts | None:
+    def _with_nominated(self, plugin: Any, node: NodeInfo) -> list[dict[str, Any]] | None:
         """Return what the filter says with the pods counted in that are nominated to the node (now)."""
         rivals = [
             other
@@ -132,31 +141,66 @@ class Inquiry:
             copied.add_pod(rival)
             self.moment.framework.run_pre_filter_add_pod(state, self.pod, rival, copied)
         names = ", ".join(rival.key for rival in rivals)
-        facts = tuple(
+        facts = [
             fact if fact.fits else replace(fact, text=f"{fact.text}, counting in {names}, nominated here")
             for fact in plugin.explain_filter(state, self.pod, copied)
-        )
-        return None if all(fact.fits for fact in facts) else Facts(facts, of_now=False)
+        ]
+        return None if all(fact.fits for fact in facts) else _as_json(facts)
 
     # --- Scores ---
 
-    def score(self, index: int, at: int) -> dict[str, Any]:
-        """Return how the score of plugin `index` of the record came about on its node `at`."""
+    def scores(self, index: int, places: Sequence[int]) -> Steps[Sequence[dict[str, Any]]]:
+        """Return the scores of plugin `index` of the record on its nodes `places`, and how they came about.
+
+        Nodes of which the same is to be said share it.
+        """
         score = self._cycle.score
         assert score is not None
-        return self._safely(score.plugins[index], lambda: self._score(score, index, at)) or {}
+        plugin = self.moment.plugin(score.plugins[index])
+        names, known_rows = self._cycle.node_names, self.moment.table.row_of
+        rows = [known_rows.get(names[row], -1) for row in score.rows[places].tolist()]
+        is_explained = plugin is not None and hasattr(plugin, "explain_score")
+        alike = self._safely(score.plugins[index], lambda: self._alike(plugin)) if is_explained else None
+        same = self._recomputed(index, plugin) if is_explained else None
+        weight, out = score.weights[index], []
+        known: dict[tuple[int, int, int], dict[str, Any]] = {}
+        points = zip(places, rows, score.raw[index, places].tolist(), score.final[index, places].tolist(), strict=True)
+        for at, row, raw, final in points:
+            key = at if alike is None or row < 0 else alike[row], raw, final
+            told = known.get(key)
+            if told is None:
+                told = known[key] = {"raw": raw, "weight": weight, "final": final}
+                if is_explained and row >= 0:
+                    told |= self._safely(score.plugins[index], partial(self._score, index, at, row, same)) or {}
+                yield
+            out.append(told)
+        return out
 
-    def _score(self, score: ScoreRecord, index: int, at: int) -> dict[str, Any]:
-        name = self._cycle.node_names[int(score.rows[at])]
-        plugin, node = self.moment.plugin(score.plugins[index]), self._node(name)
-        if plugin is None or node is None or not hasattr(plugin, "explain_score"):
-            return {}
+    def _recomputed(self, index: int, plugin: Any) -> NDArray[np.bool_] | None:
+        """Return bool[F]: where the plugin's array form comes to the recorded scores; None where nobody can say.
+
+        Formulas equal the array form of plugins that come with the scheduler, but for those that score what their filter
+        has kept of a node: they have something to reserve.
+        """
+        score = self._cycle.score
+        name = plugin.name
+        is_sure = name in IN_TREE and hasattr(plugin, "score_nodes") and not hasattr(plugin, "reserve")
+        if score is None or not is_sure or len(self._rows) != len(score.rows):
+            return None
+        found = plugin.score_nodes(self._filter_state, self.pod, self.moment.table, self._rows)
+        return None if isinstance(found, Status) else found == score.raw[index]
+
+    def _score(self, index: int, at: int, row: int, same: NDArray[np.bool_] | None) -> dict[str, Any]:
+        score, node = self._cycle.score, self.moment.table.infos[row]
+        assert score is not None
+        plugin = self.moment.plugin(score.plugins[index])
+        assert plugin is not None
         if hasattr(plugin, "filter"):
             # Some plugins score what they found for the node when they filtered it.
             plugin.filter(self._filter_state, self.pod, node)
         raw: Formula = plugin.explain_score(self._filter_state, self.pod, node)
         out: dict[str, Any] = {"formula": raw.expression, "inputs": dict(raw.inputs)}
-        if raw.value != int(score.raw[index, at]):
+        if (same is None or not same[at]) and raw.value != int(score.raw[index, at]):
             out["ofNow"] = True
         if hasattr(plugin, "explain_normalized") and score.complete and len(self._rows) == len(score.rows):
             step: Formula = plugin.explain_normalized(
@@ -168,12 +212,5 @@ class Inquiry:
         return out
 
 
-def of_node(inquiry: Inquiry, entry: Mapping[str, Any], *, all_plugins: bool) -> dict[str, Facts]:
-    """Return facts by plugin: of the plugins that turned a node down, or of all of them."""
-    asked = {
-        plugin: verdict == "passed"
-        for plugin, verdict in entry["plugins"].items()
-        if all_plugins or verdict != "passed"
-    }
-    found = {plugin: inquiry.facts(plugin, entry["node"], passed=passed) for plugin, passed in asked.items()}
-    return {plugin: facts for plugin, facts in found.items() if facts is not None}
+def _as_json(facts: Iterable[Fact]) -> list[dict[str, Any]]:
+    return [{"text": fact.text, "fits": fact.fits, **fact.values} for fact in facts]

@@ -76,6 +76,10 @@ class ImageLocality:
         inputs = {"images": images, "nodes": node_count, "leastBytes": THRESHOLD_MIN, "mostBytes": threshold}
         return Formula(f"trunc({MAX_NODE_SCORE} * {bounded} / {threshold - THRESHOLD_MIN})", inputs)
 
+    def explained_alike(self, _state: CycleState, pod: PodInfo, table: NodeTable) -> Sequence[NDArray[np.integer[Any]]]:
+        column = table.column(ImageColumn, ImageColumn)
+        return [array for name in _images(pod.pod) for array in column.of(name) or ()]
+
     def is_row_local(self, _pod: PodInfo) -> bool:
         # The number of nodes counts as well, but rows move whenever it changes.
         return True
@@ -131,6 +135,10 @@ class ImageColumn:
             if arrays is not None:
                 sizes, num_nodes = (cast("NDArray[np.int64]", take_rows(array, old_rows, 0)) for array in arrays)
                 self._arrays[name] = sizes, num_nodes
+
+    def fill(self, infos: Sequence[NodeInfo]) -> None:
+        """See Column."""
+        self._states = [info.image_states for info in infos]
 
     def set_node(self, row: int, info: NodeInfo) -> None:
         """See Column."""

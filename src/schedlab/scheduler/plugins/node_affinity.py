@@ -189,6 +189,18 @@ class NodeAffinity:
     ) -> Formula:
         return explain_default_normalize(raw, at)
 
+    def explained_alike(self, state: CycleState, pod: PodInfo, table: NodeTable) -> Sequence[NDArray[np.integer[Any]]]:
+        required = _filter_state(state, pod).required
+        selectors = (required.selector, self._added_required)
+        terms = [term for selector in selectors if selector is not None for term in selector.terms]
+        scored: tuple[PreferredTerm, ...] = state.find(_PRE_SCORE_KEY) or ()
+        terms += [preferred.term for preferred in (*(self._added_preferred or ()), *scored)]
+        if any(term.fields for term in terms):
+            return (np.arange(len(table)),)
+        labels = [required.labels, *(term.labels for term in terms)]
+        keys = dict.fromkeys(each.key for one in labels if one is not None for each in one.requirements)
+        return [table.label(key).ids for key in keys]
+
     def is_row_local(self, _pod: PodInfo) -> bool:
         return True
 

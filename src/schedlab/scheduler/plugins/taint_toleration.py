@@ -111,6 +111,11 @@ class TaintToleration:
     ) -> Formula:
         return explain_default_normalize(raw, at, reverse=True)
 
+    def explained_alike(
+        self, _state: CycleState, _pod: PodInfo, table: NodeTable
+    ) -> Sequence[NDArray[np.integer[Any]]]:
+        return (table.taint_set,)
+
     def is_row_local(self, _pod: PodInfo) -> bool:
         return True
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -26,21 +27,72 @@ if TYPE_CHECKING:
 NAMED_MAX: Final = 3
 
 
-def explain_filter(state: FilterState, table: NodeTable, node: NodeInfo) -> list[Fact]:
+@dataclass(frozen=True, slots=True)
+class PodsNear:
+    """Where the pods are that a term speaks of: how many by value of its topology key, and on which rows, in order."""
+
+    key: str
+    counts: Mapping[str, int]
+    rows: Mapping[str, Sequence[int]]
+
+    @classmethod
+    def of(cls, table: NodeTable, key: str, per_node: NDArray[np.int32]) -> PodsNear:
+        """Make it of how many there are on each node, int32[N]."""
+        label = table.label(key)
+        values = label.values.values()
+        there = np.flatnonzero((per_node > 0) & (label.ids >= 0))
+        counts: dict[str, int] = {}
+        rows: dict[str, list[int]] = {}
+        numbers = (there, label.ids[there], per_node[there])
+        for row, value_id, number in zip(*(each.tolist() for each in numbers), strict=True):
+            value = str(values[value_id])
+            counts[value] = counts.get(value, 0) + number
+            rows.setdefault(value, []).append(row)
+        return cls(key, counts, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class TermNumbers:
+    """The required terms that a verdict rests on, with where the pods are that they speak of."""
+
+    affinity: Sequence[tuple[IncomingTerm, PodsNear]]
+    anti: Sequence[tuple[IncomingTerm, PodsNear]]
+    existing_anti: Sequence[tuple[AffinityTerm, PodsNear]]
+
+    @classmethod
+    def of(cls, state: FilterState, table: NodeTable) -> TermNumbers:
+        """Look for them once, for all nodes."""
+        index, terms = PodIndex.of(table), TermIndex.of(table)
+        near_all = index.per_node(all_of(state.affinity_terms)) if state.affinity_terms else None
+        placed = terms.matching(TermKind.REQUIRED_ANTI, state.pod, state.namespace_labels)
+        return cls(
+            []
+            if near_all is None
+            else [(term, PodsNear.of(table, term.topology_key, near_all)) for term in state.affinity_terms],
+            [(term, PodsNear.of(table, term.topology_key, index.per_node(term.query))) for term in state.anti_terms],
+            [(each.term, PodsNear.of(table, each.term.topology_key, terms.per_node(each))) for each in placed],
+        )
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """The topology keys of all terms."""
+        return [near.key for part in (self.affinity, self.anti, self.existing_anti) for _, near in part]
+
+
+def explain_filter(state: FilterState, numbers: TermNumbers, table: NodeTable, node: NodeInfo) -> list[Fact]:
     """Return what each required term says of the node, in the order of the filter."""
-    facts = [_affinity(state, table, term, node) for term in state.affinity_terms]
-    facts += [_anti_affinity(table, term, node) for term in state.anti_terms]
-    return facts + _existing_anti_affinity(state, table, node)
+    facts = [_affinity(state, near, term, node) for term, near in numbers.affinity]
+    facts += [_anti_affinity(table, near, term, node) for term, near in numbers.anti]
+    return facts + [_existing_anti_affinity(table, near, term, node) for term, near in numbers.existing_anti]
 
 
-def _affinity(state: FilterState, table: NodeTable, term: IncomingTerm, node: NodeInfo) -> Fact:
-    key, selector = term.topology_key, str(term.pods.selector)
+def _affinity(state: FilterState, near: PodsNear, term: IncomingTerm, node: NodeInfo) -> Fact:
+    key, selector = near.key, str(term.pods.selector)
     value = node.node.metadata.labels.get(key)
     values: dict[str, Any] = {"kind": "affinity", "selector": selector, "topologyKey": key, "domain": value}
     if value is None:
         return Fact(f"wants to be near pods {selector}, but the node has no label {key}", values, fits=False)
-    count = _count(table, key, value, PodIndex.of(table).per_node(all_of(state.affinity_terms)))
-    values["count"] = count
+    count = values["count"] = near.counts.get(value, 0)
     if state.is_first_of_series:
         text = f"wants to be near pods {selector}: there is none yet and the pod is one itself, so any {key} will do"
         return Fact(text, values, fits=True)
@@ -48,49 +100,41 @@ def _affinity(state: FilterState, table: NodeTable, term: IncomingTerm, node: No
     return Fact(f"wants to be near pods {selector}: {key}={value} has {what}", values, count > 0)
 
 
-def _anti_affinity(table: NodeTable, term: IncomingTerm, node: NodeInfo) -> Fact:
-    per_node = PodIndex.of(table).per_node(term.query)
+def _anti_affinity(table: NodeTable, near: PodsNear, term: IncomingTerm, node: NodeInfo) -> Fact:
     selector = str(term.pods.selector)
-    values = {"kind": "antiAffinity", "selector": selector}
     return _apart(
         table,
-        (term.topology_key, node, per_node),
+        (near, node),
         lambda pod: term.pods.matches(pod.namespace, pod.labels),
         f"the pod's anti-affinity against {selector}",
-        values,
+        {"kind": "antiAffinity", "selector": selector},
     )
 
 
-def _existing_anti_affinity(state: FilterState, table: NodeTable, node: NodeInfo) -> list[Fact]:
-    terms = TermIndex.of(table)
-    facts = []
-    for placed in terms.matching(TermKind.REQUIRED_ANTI, state.pod, state.namespace_labels):
-        term = placed.term
-        values = {"kind": "existingAntiAffinity", "selector": str(term.selector)}
-        text = f"their anti-affinity against {term.selector}"
-        place = (term.topology_key, node, terms.per_node(placed))
-        facts.append(_apart(table, place, _has_term(term), text, values))
-    return facts
-
-
-def _has_term(term: AffinityTerm) -> Callable[[PodInfo], bool]:
-    return lambda pod: term in pod.required_anti_affinity_terms
+def _existing_anti_affinity(table: NodeTable, near: PodsNear, term: AffinityTerm, node: NodeInfo) -> Fact:
+    return _apart(
+        table,
+        (near, node),
+        lambda pod: term in pod.required_anti_affinity_terms,
+        f"their anti-affinity against {term.selector}",
+        {"kind": "existingAntiAffinity", "selector": str(term.selector)},
+    )
 
 
 def _apart(
     table: NodeTable,
-    place: tuple[str, NodeInfo, NDArray[np.int32]],
+    place: tuple[PodsNear, NodeInfo],
     is_meant: Callable[[PodInfo], bool],
     text: str,
     values: dict[str, Any],
 ) -> Fact:
-    key, node, per_node = place
-    value = node.node.metadata.labels.get(key)
+    near, node = place
+    key, value = near.key, node.node.metadata.labels.get(near.key)
     values |= {"topologyKey": key, "domain": value}
     if value is None:
         return Fact(f"{text}: the node has no label {key}, so nobody is near", values, fits=True)
-    count = _count(table, key, value, per_node)
-    blockers = _named(table, key, value, per_node, is_meant) if count else []
+    count = near.counts.get(value, 0)
+    blockers = _named(table, near.rows[value], is_meant) if count else []
     values |= {"count": count, "blockedBy": blockers}
     if not count:
         return Fact(f"{text}: {key}={value} has no such pod", values, fits=True)
@@ -99,20 +143,9 @@ def _apart(
     return Fact(f"blocked by {names} in {key}={value} through {text}", values, fits=False)
 
 
-def _rows(table: NodeTable, key: str, value: str, per_node: NDArray[np.int32]) -> NDArray[np.int64]:
-    label = table.label(key)
-    return np.flatnonzero((label.ids == label.values.find(value)) & (per_node > 0))
-
-
-def _count(table: NodeTable, key: str, value: str, per_node: NDArray[np.int32]) -> int:
-    return int(per_node[_rows(table, key, value, per_node)].sum())
-
-
-def _named(
-    table: NodeTable, key: str, value: str, per_node: NDArray[np.int32], is_meant: Callable[[PodInfo], bool]
-) -> list[str]:
+def _named(table: NodeTable, rows: Sequence[int], is_meant: Callable[[PodInfo], bool]) -> list[str]:
     names: list[str] = []
-    for row in _rows(table, key, value, per_node).tolist():
+    for row in rows:
         names += [pod.key for pod in table.infos[row].pods if is_meant(pod)]
         if len(names) >= NAMED_MAX:
             break

@@ -41,7 +41,8 @@ NAME: Final = "InterPodAffinity"
 
 _FILTER_STATE: Final = f"PreFilter{NAME}"
 _SCORE_STATE: Final = f"PreScore{NAME}"
-_EXPLAINED_STATE: Final = f"Explained{NAME}"
+_EXPLAINED_FILTER: Final = f"ExplainedFilter{NAME}"
+_EXPLAINED_SCORE: Final = f"ExplainedScore{NAME}"
 _NO_FILTER_STATE: Final = error(f'error reading "{_FILTER_STATE}" from cycleState: not found')
 _NO_SCORE_STATE: Final = error(f'failed to read "{_SCORE_STATE}" from cycleState: not found')
 #: Kinds of terms of pods on nodes that scores can depend on.
@@ -153,7 +154,16 @@ class InterPodAffinity:
     def explain_filter(self, state: CycleState, _pod: PodInfo, node: NodeInfo) -> Sequence[Fact]:
         """See explaining.explain_filter."""
         own: filtering.FilterState | None = state.find(_FILTER_STATE)
-        return () if own is None else explaining.explain_filter(own, self._handle.table, node)
+        if own is None:
+            return ()
+        return explaining.explain_filter(own, self._explained_terms(state, own), self._handle.table, node)
+
+    def _explained_terms(self, state: CycleState, own: filtering.FilterState) -> explaining.TermNumbers:
+        numbers: explaining.TermNumbers | None = state.find(_EXPLAINED_FILTER)
+        if numbers is None:
+            numbers = explaining.TermNumbers.of(own, self._handle.table)
+            state.write(_EXPLAINED_FILTER, numbers)
+        return numbers
 
     def filter_nodes(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice) -> NodeStatuses:
         """See filtering.filter_rows."""
@@ -198,15 +208,27 @@ class InterPodAffinity:
         return _NO_SCORE_STATE if own is None else scoring.score_rows(own, rows)
 
     def explain_score(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Formula:
-        """See explaining.explain_score; the terms are looked for once, for all nodes."""
-        parts: Sequence[scoring.Contribution] | None = state.find(_EXPLAINED_STATE)
+        """See explaining.explain_score."""
+        return explaining.explain_score(self._explained_parts(state, pod), node)
+
+    def _explained_parts(self, state: CycleState, pod: PodInfo) -> Sequence[scoring.Contribution]:
+        """Look for the preferred terms once, for all nodes."""
+        parts: Sequence[scoring.Contribution] | None = state.find(_EXPLAINED_SCORE)
         if parts is None:
             terms = scoring.contributions(
                 self._handle.table, pod, self._namespaces, self._hard_affinity_weight, self._lookups
             )
             parts = tuple(terms)
-            state.write(_EXPLAINED_STATE, parts)
-        return explaining.explain_score(parts, node)
+            state.write(_EXPLAINED_SCORE, parts)
+        return parts
+
+    def explained_alike(self, state: CycleState, pod: PodInfo, table: NodeTable) -> Sequence[NDArray[np.integer[Any]]]:
+        """The domains of a node."""
+        own: filtering.FilterState | None = state.find(_FILTER_STATE)
+        keys = [] if own is None else [*self._explained_terms(state, own).keys]
+        if state.find(_SCORE_STATE) is not None:
+            keys += [part.sums.label.key for part in self._explained_parts(state, pod)]
+        return [table.label(key).ids for key in dict.fromkeys(keys)]
 
     def explain_normalized(
         self, _state: CycleState, _pod: PodInfo, _rows: NDArray[np.int64], raw: NDArray[np.int64], at: int

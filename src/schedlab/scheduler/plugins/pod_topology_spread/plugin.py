@@ -239,6 +239,16 @@ class PodTopologySpread:
         own: scoring.ScoreState | None = state.find(_SCORE_STATE)
         return Formula("0") if own is None else scoring.explain_normalized(own, rows, raw, at)
 
+    def explained_alike(
+        self, state: CycleState, _pod: PodInfo, _table: NodeTable
+    ) -> Sequence[NDArray[np.integer[Any]]]:
+        """The domains of a node; a node that lacks one has its own number there."""
+        filtered: filtering.FilterState | None = state.find(_FILTER_STATE)
+        scored: scoring.ScoreState | None = state.find(_SCORE_STATE)
+        labels = [] if filtered is None else [domains.label for domains in filtered.domains]
+        labels += [] if scored is None else [domains.label for domains in scored.domains]
+        return [label.ids for label in labels]
+
     def normalize_score(
         self, state: CycleState, pod: PodInfo, rows: NDArray[np.int64], scores: NDArray[np.int64]
     ) -> Status | None:
