@@ -233,6 +233,16 @@ class QueueMachine(RuleBasedStateMachine):
             assert (queued is None) == (pod.uid in self.flying)
             assert queued is None or queued.pod is pod
 
+    @invariant()
+    def timely(self) -> None:
+        """Flushes are planned as they would be if timers were set at every step, not only when what waits has changed."""
+        flusher = self.queue._flusher
+        if flusher is not None:
+            tickers = (flusher.backoff, flusher.leftover)
+            planned = [ticker._timer and ticker._due_ns for ticker in tickers]
+            self.queue._set_timers(flusher)
+            assert [ticker._timer and ticker._due_ns for ticker in tickers] == planned
+
     def teardown(self) -> None:
         """With all gates open, time alone makes every waiting pod active."""
         if not hasattr(self, "queue"):

@@ -48,11 +48,6 @@ class Ticker:
         self._due_ns = due_ns
         self._timer = self._clock.at(due_ns, self._fire)
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether no moment is going to be visited."""
-        return self._timer is None
-
     def stop(self) -> None:
         """Visit no more until asked again."""
         if self._timer is not None:
@@ -78,11 +73,6 @@ class Flusher:
     ) -> None:
         self.backoff = Ticker(clock, ORDERING_WINDOW_NS, 0 if aligned else started_ns, on_backoff)
         self.leftover = Ticker(clock, LEFTOVER_PERIOD_NS, started_ns, on_leftover)
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether no flush is planned."""
-        return self.backoff.is_idle and self.leftover.is_idle
 
     def stop(self) -> None:
         """Flush no more."""

@@ -110,8 +110,10 @@ class SchedulingQueue:
         self.on_verdict: Callable[[RequeueVerdict], None] | None = None
         self._started_ns: int | None = None
         self._flusher: Flusher | None = None
-        # Whether pods may wait for an event or the end of their backoff, or a flush may be planned.
+        # Whether pods may wait for an event or the end of their backoff.
         self._any_waits = True
+        # Whether what there is to flush may be other than when timers were set.
+        self._waits_changed = True
 
     # --- Pods come, change and go ---
 
@@ -158,12 +160,9 @@ class SchedulingQueue:
     def delete(self, pod: PodInfo) -> None:
         """Forget a pod; one in flight stays so until it is done."""
         self.nominator.delete(pod)
-        places = (self._active, self._backing_off, self._unschedulable) if self._any_waits else (self._active,)
-        for place in places:
-            queued = place.delete(pod.key)
-            if queued is not None:
-                self._tell(queued, "gone", _DELETED)
-                break
+        queued = self._active.delete(pod.key) or self._take_from_waiting(pod.key)
+        if queued is not None:
+            self._tell(queued, "gone", _DELETED)
         self._settle()
 
     # --- Attempts ---
@@ -178,6 +177,7 @@ class SchedulingQueue:
             queued, cause = self._active.pop(), _POPPED
             if queued is None and self._pops_backoff:
                 queued, cause = self._backing_off.pop_rejected(), _POPPED_EARLY
+                self._waits_changed = self._waits_changed or queued is not None
             if queued is None:
                 return None
             if self._take_off(queued, cause):
@@ -196,6 +196,9 @@ class SchedulingQueue:
             self._tell(queued, "gone", cause)
             return False
         self._in_flight.add_pod(queued.pod)
+        if self._any_waits and self._unschedulable.gated_count:
+            # Gated pods alone are flushed only while others are in flight.
+            self._waits_changed = True
         self._tell(queued, "inFlight", cause)
         self._settle()
         return True
@@ -254,7 +257,7 @@ class SchedulingQueue:
         queued = self._unschedulable.get(pod.key)
         if queued is not None:
             return self._to_active(queued, _ACTIVATED)
-        queued = self._backing_off.delete(pod.key)
+        queued = self._take_from_waiting(pod.key)
         return queued is not None and self._to_active(queued, _ACTIVATED, from_backoff=True)
 
     # --- Events ---
@@ -271,7 +274,7 @@ class SchedulingQueue:
         for queued in pods:
             strategy, answers = self._worth_requeuing(queued, event, old, new)
             if strategy is not Strategy.SKIP:
-                self._unschedulable.delete(queued.key)
+                self._take_from_waiting(queued.key)
                 self._requeue(queued, strategy, _Cause.of(event, answers))
         self._in_flight.add_event(InFlightEvent(event, old, new))
         self._settle()
@@ -342,9 +345,7 @@ class SchedulingQueue:
             return False
         if queued.initial_attempt_ns is None:
             queued.initial_attempt_ns = self._clock.now_ns()
-        if self._any_waits:
-            self._unschedulable.delete(queued.key)
-            self._backing_off.delete(queued.key)
+        self._take_from_waiting(queued.key)
         self._active.put(queued)
         self._tell(queued, "active", cause)
         if cause.event in (_ADDED.event, _UPDATED.event):
@@ -358,9 +359,9 @@ class SchedulingQueue:
             if queued.gated:
                 self.keep(queued)
                 return False
-        self._unschedulable.delete(queued.key)
+        self._take_from_waiting(queued.key)
         self._backing_off.put(queued)
-        self._any_waits = True
+        self._any_waits = self._waits_changed = True
         self._tell(queued, "backoff" if queued.rejectors else "errorBackoff", cause)
         return True
 
@@ -428,6 +429,7 @@ class SchedulingQueue:
             self.flush_unschedulable_leftover,
             aligned=self._pops_backoff,
         )
+        self._waits_changed = True
         self._settle()
 
     def stop(self) -> None:
@@ -440,6 +442,7 @@ class SchedulingQueue:
         """Make the pods active whose backoff is over."""
         for queued in self._backing_off.pop_completed(self._clock.now_ns()):
             self._to_active(queued, _BACKOFF_COMPLETE, from_backoff=True)
+        self._waits_changed = True
         self._settle()
 
     def flush_unschedulable_leftover(self) -> None:
@@ -451,29 +454,37 @@ class SchedulingQueue:
             event = cluster_events.TIMEOUT_EVENT
             free = [q for q in leftover if not q.gated or self._interests_gate(q.gating_plugin, event)]
             self._move(free, event, None, None)
+        self._waits_changed = True
         self._settle()
 
     def _settle(self) -> None:
         """Set timers for what there is to flush now."""
-        if self._any_waits and self._flusher is not None:
+        if self._waits_changed and self._flusher is not None:
+            self._waits_changed = False
             self._set_timers(self._flusher)
 
     def _set_timers(self, flusher: Flusher) -> None:
-        if flusher.is_idle and not self._unschedulable and not self._backing_off:
-            self._any_waits = False
-            return
-        flusher.backoff.want(self._backing_off.next_expiration_ns() if self._backing_off else None)
+        flusher.backoff.want(self._backing_off.next_expiration_ns())
         oldest_ns = self._unschedulable.oldest_ns
         if oldest_ns is None:
             flusher.leftover.stop()
         # Gated pods are not flushed; all that can be seen of their turn is that pods in flight hear of it.
         elif len(self._unschedulable) > self._unschedulable.gated_count or self._in_flight:
             flusher.leftover.want(oldest_ns + self._env.settings.max_in_unschedulable_ns)
+        self._any_waits = bool(self._backing_off or self._unschedulable)
+
+    def _take_from_waiting(self, key: str) -> QueuedPodInfo | None:
+        """Take out a pod that waits for an event or the end of its backoff; None when there is none of that key."""
+        if not self._any_waits:
+            return None
+        queued = self._unschedulable.delete(key) or self._backing_off.delete(key)
+        self._waits_changed = self._waits_changed or queued is not None
+        return queued
 
     def keep(self, queued: QueuedPodInfo) -> None:
         """Take in a pod as one that waits for an event, whatever gates say: what made it wait is known elsewhere."""
         self._unschedulable.put(queued)
-        self._any_waits = True
+        self._any_waits = self._waits_changed = True
 
     # --- Looking inside ---
 
