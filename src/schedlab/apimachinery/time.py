@@ -36,7 +36,7 @@ class TimeError(ValueError):
 
 def format_time(moment_ns: int) -> str:
     """Write a metav1.Time: whole seconds in UTC."""
-    return _format_second(moment_ns // SECOND) + "Z"
+    return _format_time(moment_ns // SECOND)
 
 
 def format_micro_time(moment_ns: int) -> str:
@@ -50,6 +50,11 @@ def format_nano_time(moment_ns: int) -> str:
     second, rest_ns = divmod(moment_ns, SECOND)
     decimals = f".{rest_ns:09d}".rstrip("0") if rest_ns else ""
     return f"{_format_second(second)}{decimals}Z"
+
+
+@lru_cache(maxsize=4096)
+def _format_time(second: int) -> str:
+    return _format_second(second) + "Z"
 
 
 @lru_cache(maxsize=4096)

@@ -86,7 +86,8 @@ class InProcessClient:
             return self._patch(write, options)
         if write.verb == "create" and not write.subresource:
             return registry.create_written(resource, _object(write), write.namespace, options)
-        obj = registry.decode(resource, _object(write), write.subresource)
+        body = _object(write)
+        obj = dict(body) if write.is_canonical else registry.decode(resource, body, write.subresource)
         if write.verb == "update":
             return registry.update(resource, write.name, obj, write.namespace, options, write.subresource).object
         if write.subresource == "binding":
@@ -109,6 +110,8 @@ class InProcessClient:
 
     def _write_options(self, write: Write) -> WriteOptions:
         options = write.options
+        if not options:
+            return WriteOptions(user_agent=self.user_agent, user=self._user, wants_object=write.wants_object)
         return WriteOptions(
             field_manager=options.get("fieldManager", ""),
             user_agent=self.user_agent,

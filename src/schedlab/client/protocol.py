@@ -39,7 +39,8 @@ class Write(msgspec.Struct, frozen=True):
 
     `subresource` is empty or the path below the object (`binding`, `status`, `eviction`). `options` are the query
     parameters of the request (`fieldManager`, `dryRun`, `force`); a delete's body is its DeleteOptions.
-    Whoever does not look at the object in the answer says so by `wants_object`: it need not be made then.
+    Whoever does not look at the object in the answer says so by `wants_object`: it need not be made then. Whoever
+    makes a body that is in canonical form (`Registry.decode`) and gives it away says so by `is_canonical`.
     """
 
     verb: Verb
@@ -51,6 +52,7 @@ class Write(msgspec.Struct, frozen=True):
     patch_type: PatchType = "merge"
     options: Mapping[str, str] = {}
     wants_object: bool = True
+    is_canonical: bool = False
 
 
 class Outcome(msgspec.Struct, frozen=True):

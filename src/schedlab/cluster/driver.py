@@ -110,15 +110,17 @@ class Engine:
         return bool(self._todo) or any(ready() for ready in self._ready)
 
     def step(self) -> bool:
-        """Carry out or answer one effect, or step the next ready part; False when everything waits."""
+        """Carry out one effect, answer it or step the next ready part; False when everything waits.
+
+        What is answered at once is answered in the same step.
+        """
         todo = self._todo
         if todo:
             part, client, effect, outcome = todo.popleft()
-            if id(part) in self._gone:
-                pass
-            elif outcome is _TO_DO:
+            if outcome is _TO_DO and id(part) not in self._gone:
                 self._carry_out(part, client, effect)
-            else:
+                outcome = todo.popleft()[3] if todo and todo[0][2] is effect else _TO_DO
+            if outcome is not _TO_DO and id(part) not in self._gone:
                 self._plan(part, client, part.complete(effect, outcome))
             return True
         for part, client in self._urgent:

@@ -167,7 +167,10 @@ class PodStory:
     @property
     def complete_since(self) -> int:
         """The first revision that shows all attempts that are complete."""
-        return max((attempt.complete_since for attempt in self.attempts), default=0)
+        newest = 0
+        for attempt in self.attempts:  # most have one, and a generator takes longer
+            newest = max(newest, attempt.complete_since)
+        return newest
 
 
 class Recorder:
@@ -268,14 +271,14 @@ class DecisionLog:
             return
         for attempt in reversed(story.attempts):
             if attempt.number == record.attempt and attempt.by == by:
-                attempt.ending, attempt.finished_ns = self._shared(Ending.of(record)), record.finished_ns
+                attempt.ending, attempt.finished_ns = self._ending(record), record.finished_ns
                 self._complete(story.uid, attempt)
                 return
 
-    def _shared(self, ending: Ending) -> Ending:
-        """Return an ending, the last one if they are equal."""
-        if ending != self._last_ending:
-            self._last_ending = ending
+    def _ending(self, record: BindingRecord) -> Ending:
+        """Return how a binding cycle ended; what is equal to the last one is that."""
+        if self._last_ending is None or _ENDING_OF(record) != self._last_ending:
+            self._last_ending = Ending.of(record)
         return self._last_ending
 
     def queue_move(self, move: QueueMove) -> None:

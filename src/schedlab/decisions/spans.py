@@ -7,7 +7,6 @@ So many steps are kept of one pod and of all; what is forgotten is counted.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -78,24 +77,21 @@ class SpanLog:
         if obj.resource != "pods" or subresource == "status" or (subresource == "binding" and not options.user.name):
             # Of the bindings of its own the scheduler tells more.
             return
-        agent = options.user_agent
-        by = agent if len(agent) <= _CLIENT_LENGTH_MAX else f"{agent[:_CLIENT_LENGTH_MAX]}…"
-        who = f" ({options.user.name})" if options.user.name else ""
-        what = f"{verb} of {subresource}" if subresource else verb
+        text = _request_text(verb, subresource, options.user_agent[: _CLIENT_LENGTH_MAX + 1], options.user.name)
         known = self._pods.get(obj.uid)
-        is_new = known is None or not any(span.step == "request" for span in known.spans)
-        # Clients make many pods: they share the words.
-        text = sys.intern(f"{what} by {by or 'the cluster itself'}{who}")
-        self._note(obj.uid, obj.namespace, obj.name, "request", text)
-        if is_new and not subresource:
-            self._begin(self._pods[obj.uid], obj)
+        if subresource or (known is not None and "request" in [span.step for span in known.spans]):
+            self._note(obj.uid, obj.namespace, obj.name, "request", text)
+        else:
+            self._begin(obj, text)
 
-    def _begin(self, pod: PodSpans, obj: StoredObject) -> None:
+    def _begin(self, obj: StoredObject, text: str) -> None:
         """Put the request that made a pod before what followed at once: the queue has heard of the pod by now."""
-        request = pod.spans.pop()
-        at_ns = min((span.at_ns for span in pod.spans), default=request.at_ns)
-        pod.spans[:0] = [Span(at_ns, "request", request.text), Span(at_ns, "admission", _admitted(obj))]
-        self._count += 1
+        pod = self._spans_of(obj.uid, obj.namespace, obj.name)
+        at_ns = min([span.at_ns for span in pod.spans], default=None)
+        at_ns = self._clock.now_ns() if at_ns is None else at_ns
+        pod.spans[:0] = (Span(at_ns, "request", text), Span(at_ns, "admission", _admitted(obj)))
+        self._count += 2
+        self._forget(pod)
 
     def pod_changed(self, event: WatchEvent) -> None:
         """Take a change of a pod (an informer's handler)."""
@@ -144,12 +140,20 @@ class SpanLog:
     # --- keeping -------------------------------------------------------------------------------------------------------
 
     def _note(self, uid: str, namespace: str, name: str, step: str, text: str, at_ns: int | None = None) -> None:
+        found = self._spans_of(uid, namespace, name)
+        found.spans.append(Span(self._clock.now_ns() if at_ns is None else at_ns, step, text))
+        self._count += 1
+        self._forget(found)
+
+    def _spans_of(self, uid: str, namespace: str, name: str) -> PodSpans:
         found = self._pods.get(uid)
         if found is None:
             found = self._pods[uid] = PodSpans(uid, namespace, name)
             self._newest[namespace, name] = uid
-        found.spans.append(Span(self._clock.now_ns() if at_ns is None else at_ns, step, text))
-        self._count += 1
+        return found
+
+    def _forget(self, found: PodSpans) -> None:
+        """Forget what is too much, of a pod that something has happened to and of all."""
         if len(found.spans) > SPANS_OF_POD_MAX:
             # How it began and how it is now are both worth more than what came between.
             half = SPANS_OF_POD_MAX // 2
@@ -158,7 +162,7 @@ class SpanLog:
             found.forgotten += dropped
             self._count -= dropped
         while self._count > self._spans_max and len(self._pods) > 1:
-            self._forget_oldest(uid)
+            self._forget_oldest(found.uid)
 
     def _forget_oldest(self, keep: str) -> None:
         uid = next(each for each in self._pods if each != keep)
@@ -167,6 +171,15 @@ class SpanLog:
         self.forgotten_pods += 1
         if self._newest.get((gone.namespace, gone.name)) == uid:
             del self._newest[gone.namespace, gone.name]
+
+
+# Clients make many pods: they share the words.
+@lru_cache(maxsize=1024)
+def _request_text(verb: str, subresource: str, agent: str, user: str) -> str:
+    by = agent if len(agent) <= _CLIENT_LENGTH_MAX else f"{agent[:_CLIENT_LENGTH_MAX]}…"
+    who = f" ({user})" if user else ""
+    what = f"{verb} of {subresource}" if subresource else verb
+    return f"{what} by {by or 'the cluster itself'}{who}"
 
 
 # Most pods go the same way: they share the words.
@@ -185,16 +198,27 @@ def _move_text(
 def _admitted(obj: StoredObject) -> str:
     """Say what admission has made of a new pod, as far as it matters to where it goes."""
     pod = obj.view
-    told = [f"priority {pod.spec.priority or 0}"]
-    if pod.spec.priority_class_name:
-        told[0] += f" ({pod.spec.priority_class_name})"
-    told.append(f"scheduler {pod.spec.scheduler_name}")
-    if pod.status.qos_class:
-        told.append(f"class {pod.status.qos_class}")
-    if pod.spec.service_account_name:
-        told.append(f"account {pod.spec.service_account_name}")
-    if pod.spec.scheduling_gates:
-        told.append(f"gates {', '.join(gate.name for gate in pod.spec.scheduling_gates)}")
+    spec = pod.spec
+    gates = ", ".join([gate.name for gate in spec.scheduling_gates]) if spec.scheduling_gates else ""
+    priority = spec.priority or 0, spec.priority_class_name
+    return _admission_text(*priority, spec.scheduler_name, pod.status.qos_class, spec.service_account_name, gates)
+
+
+# Pods of one template share the words.
+@lru_cache(maxsize=1024)
+def _admission_text(
+    priority: int, priority_class: str, scheduler: str, qos_class: str, account: str, gates: str
+) -> str:
+    told = [f"priority {priority}"]
+    if priority_class:
+        told[0] += f" ({priority_class})"
+    told.append(f"scheduler {scheduler}")
+    if qos_class:
+        told.append(f"class {qos_class}")
+    if account:
+        told.append(f"account {account}")
+    if gates:
+        told.append(f"gates {gates}")
     return "; ".join(told)
 
 

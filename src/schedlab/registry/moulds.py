@@ -118,7 +118,7 @@ class Mould:
 
     def fill(self, values: Values, suffixes: Iterable[str], name: str, uid: str) -> Segments:
         """Return what is stored of a text with these values."""
-        row = (*values, uid.encode(), name.encode(), *(suffix.encode() for suffix in suffixes))
+        row = (*values, uid.encode(), name.encode(), *[suffix.encode() for suffix in suffixes])
         metadata, managed, body = self._casts
         return self._header, metadata.fill(row), managed.fill(row), body.fill(row)
 
@@ -128,4 +128,7 @@ def _picker(places: Iterable[int]) -> Callable[[Values], Values]:
     chosen = tuple(places)
     if len(chosen) > 1:
         return itemgetter(*chosen)
-    return lambda row: tuple(row[at] for at in chosen)
+    if not chosen:
+        return lambda _: ()
+    at = chosen[0]
+    return lambda row: (row[at],)

@@ -6,7 +6,6 @@ Differs: nothing.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -35,9 +34,22 @@ _BINDING: Final = GroupResource("", "pods/binding")
 #: What a binding may add to the metadata of its pod.
 _COPIED: Final = ("annotations", "labels")
 _SPEC: Final = b',"spec":{"'
+_NODE_NAME: Final = b'"nodeName":'
 _END_OF_SPEC: Final = b'},"status":{'
-#: Statuses are mostly those of many pods.
-_decode_status: Final = lru_cache(64)(msgspec.json.Decoder(PodStatus).decode)
+_BODIES_MAX: Final = 64
+_decode_status: Final = msgspec.json.Decoder(PodStatus).decode
+
+
+class _Bound(msgspec.Struct, frozen=True, gc=False):
+    """What binding makes of the body of a pod at one time: the bytes around the node's name, and the view of the status.
+
+    There is no view of one with nulls in it.
+    """
+
+    at: str
+    before: bytes
+    behind: bytes
+    status: PodStatus | None
 
 
 class Pods:
@@ -45,8 +57,8 @@ class Pods:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._asked = b"", ""
-        self._answer = b""
+        #: By the body of the pod: many are of one template.
+        self._known: dict[bytes, _Bound] = {}
 
     def bind(self, name: str, namespace: str, binding: Object, options: WriteOptions) -> StoredObject:
         """Put a pod onto a node and return it; raises Conflict when it is bound, gated or being deleted."""
@@ -81,38 +93,44 @@ class Pods:
         _, metadata, _, body = current.segments
         if b'"deletionTimestamp"' in metadata:
             return None
-        end = body.rfind(_END_OF_SPEC)
-        if end < 0 or not body.startswith(_SPEC) or b'"nodeName"' in body or b'"schedulingGates"' in body:
-            return None
-        encoded = self._settled(body[end + len(_END_OF_SPEC) - 1 : -1])
-        if not encoded:
-            return None  # it was the end of something else
-        copied: Object = {}
-        added = binding["metadata"]
+        now, bound = self._core.now(), self._known.get(body)
+        if bound is None or bound.at != now:
+            bound = self._settled(body, now)
+            if bound is None:
+                return None
+        own = current.view.metadata
+        added, name, revision = binding["metadata"], binding["target"]["name"], self._core.store.next_revision
         if added.get("annotations") or added.get("labels"):
             decoded = orjson.loads(b"{%b}" % metadata[1:])
             _copy_metadata(decoded, added)
             metadata = b"," + orjson.dumps(decoded)[1:-1]
-            copied = {key: decoded[key] for key in _COPIED if decoded.get(key)}
-        name, revision = binding["target"]["name"], self._core.store.next_revision
-        body = b'%b,"nodeName":%b%b%b}' % (body[:end], orjson.dumps(name), _END_OF_SPEC[:-1], encoded)
-        view = _bound_view(current.view, name, encoded, {**copied, "resource_version": str(revision)})
-        return current.replaced(revision, metadata, body, view)
+            own = replace(own, **{key: decoded[key] for key in _COPIED if decoded.get(key)})
+        view = None
+        if bound.status is not None:
+            before: Pod = current.view
+            own, spec = replace(own, resource_version=str(revision)), replace(before.spec, node_name=name)
+            view = replace(before, metadata=own, spec=spec, status=bound.status)
+        return current.replaced(revision, metadata, bound.before + orjson.dumps(name) + bound.behind, view)
 
-    def _settled(self, status: bytes) -> bytes:
-        """Note in an encoded status that the pod has a node; empty when it is no status.
+    def _settled(self, body: bytes, now: str) -> _Bound | None:
+        """Say what binding makes of a body; None when that is not plain.
 
-        Pods of one template have the same one, so the last outcome is kept for its second.
+        Pods of one template have the same one, so it is kept for its second.
         """
-        asked = status, self._core.now()
-        if asked != self._asked:
-            try:
-                decoded = orjson.loads(status)
-            except orjson.JSONDecodeError:
-                return b""
-            self._settle_status(decoded)
-            self._asked, self._answer = asked, orjson.dumps(decoded)
-        return self._answer
+        end = body.rfind(_END_OF_SPEC)
+        if end < 0 or not body.startswith(_SPEC) or b'"nodeName"' in body or b'"schedulingGates"' in body:
+            return None
+        try:
+            status = orjson.loads(body[end + len(_END_OF_SPEC) - 1 : -1])
+        except orjson.JSONDecodeError:
+            return None  # it was the end of something else
+        self._settle_status(status)
+        encoded = orjson.dumps(status)
+        if len(self._known) >= _BODIES_MAX:
+            self._known.clear()
+        before, behind = b"%b,%b" % (body[:end], _NODE_NAME), b"%b%b}" % (_END_OF_SPEC[:-1], encoded)
+        bound = self._known[body] = _Bound(now, before, behind, _status_view(encoded))
+        return bound
 
     def _admit(self, name: str, namespace: str, binding: Object, options: WriteOptions) -> None:
         attributes = Attributes(
@@ -158,14 +176,12 @@ class Pods:
             status.pop("nominatedNodeName", None)
 
 
-def _bound_view(before: Pod, node: str, status: bytes, metadata: Object) -> Pod | None:
-    """Return the view of a bound pod, in which little is new, so that not all is decoded again; None where there are nulls."""
+def _status_view(status: bytes) -> PodStatus | None:
+    """Return the view of a status; None where there are nulls."""
     try:
-        decoded = _decode_status(status)
+        return _decode_status(status)
     except msgspec.ValidationError:
         return None
-    own = replace(before.metadata, **metadata)
-    return replace(before, metadata=own, spec=replace(before.spec, node_name=node), status=decoded)
 
 
 def _copy_metadata(metadata: Object, extra: Object) -> None:

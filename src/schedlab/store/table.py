@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from schedlab.api.object import StoredObject
 from schedlab.store.keys import OrderedKeys
@@ -14,17 +14,16 @@ _END = "\U0010ffff"
 class Table:
     """A mapping of keys to objects that knows the order of its keys."""
 
-    __slots__ = ("_keys", "_objects")
+    __slots__ = ("_keys", "_objects", "get")
 
-    def __init__(self) -> None:
-        self._objects: dict[str, StoredObject] = {}
-        self._keys = OrderedKeys()
+    def __init__(self, objects: dict[str, StoredObject] | None = None, keys: OrderedKeys | None = None) -> None:
+        self._objects: dict[str, StoredObject] = {} if objects is None else objects
+        self._keys = OrderedKeys() if keys is None else keys
+        #: Returns the object of a key, or None; the mapping's own method, since every write asks several times.
+        self.get: Callable[[str], StoredObject | None] = self._objects.get
 
     def __len__(self) -> int:
         return len(self._objects)
-
-    def get(self, key: str) -> StoredObject | None:
-        return self._objects.get(key)
 
     def put(self, key: str, obj: StoredObject) -> None:
         if key not in self._objects:
@@ -54,7 +53,4 @@ class Table:
         return [objects[key] for key in self._keys]
 
     def copy(self) -> Table:
-        made = Table()
-        made._objects = self._objects.copy()
-        made._keys = self._keys.copy()
-        return made
+        return Table(self._objects.copy(), self._keys.copy())

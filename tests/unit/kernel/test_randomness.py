@@ -59,3 +59,14 @@ def test_split_depends_on_seed_and_label_only() -> None:
     assert label_streams == [again.split(label).below(1 << 64) for label in ("a", "b")]
     assert label_streams[0] != label_streams[1]
     assert first.below(1 << 64) == again.below(1 << 64)
+
+
+@pytest.mark.parametrize("drawn", [0, 1, 15, 16, 17, 79, 80, 81, 200])
+def test_a_source_goes_on_from_its_state_however_many_were_drawn(drawn: int) -> None:
+    """Numbers that are worked out together are those that are drawn one by one."""
+    source = SeededRandom(2**64 - 1)
+    for _ in range(drawn):
+        source.below(1 << 64)
+
+    assert source.state == (2**64 - 1 + drawn * 0x9E3779B97F4A7C15) % 2**64
+    assert [SeededRandom(source.state).uid() for _ in range(2)] == [source.uid()] * 2

@@ -27,7 +27,8 @@ def _admit(attributes: Attributes, core: Core) -> None:
     node = core.find("nodes", "", node_name) if node_name else None
     if node is None:
         return
-    copied = {key: node.labels[key] for key in _LABELS if key in node.labels}
+    labels = node.labels
+    copied = {key: labels[key] for key in _LABELS if key in labels}
     if copied:
         metadata = attributes.obj["metadata"]
         metadata["labels"] = {**copied, **metadata.get("labels", {})}

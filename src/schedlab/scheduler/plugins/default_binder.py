@@ -33,7 +33,8 @@ class DefaultBinder:
             "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid},
             "target": {"kind": "Node", "name": node_name},
         }
-        return Work(writes=(Write("create", "pods", pod.namespace, pod.name, body, subresource="binding"),))
+        write = Write("create", "pods", pod.namespace, pod.name, body, "binding", is_canonical=True)
+        return Work((write,))
 
     def resume(
         self, _state: CycleState, _pod: PodInfo, _node_name: str, _work: Work, outcomes: Sequence[Outcome]

@@ -68,6 +68,7 @@ EventSender = Callable[["PodInfo", "PodInfo | None", str, str, str, str, str], N
 #: Steps for pods with the same facts, and for how many kinds of pods they are kept.
 _KeptSteps: TypeAlias = "OrderedDict[PodFacts, Steps]"
 _STEPS_MAX: Final = 8
+_NO_WORK: Final = Status(Code.SKIP)
 
 
 def _keep(kept: _KeptSteps, pod: PodInfo, steps: Steps) -> None:
@@ -509,7 +510,7 @@ class Framework:
     def run_pre_bind_pre_flights(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """Ask which pre_bind plugins have work: None if any has, SKIP if none, else an error."""
         skip: list[str] = []
-        result: Status | None = Status(Code.SKIP)
+        result: Status | None = _NO_WORK
         for plugin in self.pre_bind_plugins:
             name = plugin.name
             try:
