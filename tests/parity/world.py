@@ -91,6 +91,7 @@ class Observer:
         self.filter_calls: list[tuple[str, str, Status | None]] = []
 
     def cycle(self, record: CycleRecord) -> None:
+        record.work_out()
         self.cycles.append(record)
 
     def binding(self, record: BindingRecord) -> None:

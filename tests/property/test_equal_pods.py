@@ -7,15 +7,18 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedlab.apimachinery.errors import new_not_found
 from schedlab.apimachinery.gvk import GroupResource
+from schedlab.client.effects import CallOutcome
 from schedlab.decisions.packing import Packer
+from schedlab.scheduler import routine_cycle
 from schedlab.scheduler.framework.record import FilterRecord
-from schedlab.scheduler.runtime import equal_pods
+from schedlab.scheduler.runtime import equal_pods, filtering
 from schedlab.testing.builders import NodeBuilder, PodBuilder
 from tests.property import clusters
 from tests.unit.scheduler.fake_cluster import FakeCluster
@@ -30,9 +33,11 @@ later = st.tuples(st.just("later"), st.sampled_from((1, 20)))
 relabelled = st.tuples(st.just("relabel"), st.integers(0, 9), clusters.POD_LABELS)
 #: Pods whose bindings fail, so that they are taken from their nodes again.
 refused = st.tuples(st.just("refused"), st.integers(0, 2), st.integers(1, 2))
-histories = st.lists(
-    st.one_of(pods, pods, pods, gone, changed, left, later, relabelled, refused), min_size=6, max_size=16
-)
+#: Pods that are nominated, and may not fit; schedulers that take over.
+nominated = st.tuples(st.just("nominated"), st.sampled_from(clusters.NODE_NAMES), st.sampled_from(("100m", "64")))
+forked = st.tuples(st.just("fork"))
+steps = (pods, pods, pods, gone, changed, left, later, relabelled, refused)
+histories = st.lists(st.one_of(*steps), min_size=6, max_size=16)
 #: Pods that mostly find a node, so that nodes fill up.
 modest = clusters.objects(
     containers=st.lists(
@@ -68,9 +73,18 @@ templates = st.tuples(
 class World:
     """A scheduler in a cluster in which pods come from few templates."""
 
-    def __init__(self, made_from: list[tuple[dict[str, str], dict[str, Any]]], *, shares: bool, full: bool) -> None:
+    def __init__(
+        self,
+        made_from: list[tuple[dict[str, str], dict[str, Any]]],
+        *,
+        shares: bool,
+        full: bool,
+        config: dict[str, Any] = CONFIG,
+        counts: bool = False,
+        **more: Any,
+    ) -> None:
         self.templates = made_from
-        self.cluster = FakeCluster(CONFIG, full=full, shares_evaluations=shares)
+        self.cluster = FakeCluster(config, full=full, shares_evaluations=shares, counts=counts, **more)
         self.count = 0
 
     def do(self, what: str, *arguments: Any) -> None:
@@ -113,6 +127,19 @@ class World:
     def _left(self, name: str) -> None:
         if ("", name) in self.cluster.listers.lister("nodes").objects:
             self.cluster.remove("nodes", name)
+
+    def _nominated(self, node: str, cpu: str) -> None:
+        """A pod that is nominated waits while others, which came first, are placed."""
+        self._pod(0, 2)
+        self.count += 1
+        name = f"p{self.count}"
+        containers = [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]
+        metadata = {"name": name, "namespace": "default", "uid": name}
+        raw = {"metadata": metadata, "spec": {"containers": containers}, "status": {"nominatedNodeName": node}}
+        self.cluster.add(PodBuilder(raw))
+
+    def _fork(self) -> None:
+        self.cluster.fork()
 
     def _later(self, seconds: int) -> None:
         self.cluster.advance(seconds)
@@ -174,10 +201,9 @@ def _compare(
     made_from: list[tuple[dict[str, str], dict[str, Any]]],
     first: list[dict[str, Any]],
     history: list[tuple[Any, ...]],
-    *,
-    full: bool,
+    **circumstances: Any,
 ) -> None:
-    shared, alone = (World(made_from, shares=shares, full=full) for shares in (True, False))
+    shared, alone = (World(made_from, shares=shares, **circumstances) for shares in (True, False))
     for name, raw in zip(clusters.NODE_NAMES, first, strict=True):
         history = [("node", name, raw), *history]
     for step in history:
@@ -185,6 +211,105 @@ def _compare(
         alone.do(*step)
 
         assert records(shared) == records(alone), step
+
+
+class _Hooks:
+    def after_pre_filter(self, _state: Any, _pod: Any, _table: Any, result: Any, status: Any) -> Any:
+        return result, status
+
+    def after_score(self, _state: Any, _pod: Any, node: Any, score: int, status: Any) -> Any:
+        return score + (node.name == clusters.NODE_NAMES[1]), status
+
+
+class _Tap:
+    def filter_called(self, *_: Any) -> None:
+        """Hear of a call."""
+
+
+def _answer(url: str, body: Any) -> CallOutcome:
+    names = body["NodeNames"][-2:]
+    said = {"NodeNames": names} if url.endswith("filter") else [{"Host": name, "Score": 3} for name in names[:1]]
+    return CallOutcome(200, orjson.dumps(said))
+
+
+_EXTENDER = {"urlPrefix": "http://x", "nodeCacheCapable": True, "weight": 1}
+_PROFILE = {"schedulerName": "default-scheduler", "plugins": {"multiPoint": {"disabled": [{"name": "ImageLocality"}]}}}
+# Pods can be signed where no constraints are given to those that have none.
+_SPREAD = {"name": "PodTopologySpread", "args": {"defaultingType": "List"}}
+_SIGNED = {"schedulerName": "default-scheduler", "pluginConfig": [_SPREAD]}
+CIRCUMSTANCES: dict[str, dict[str, Any]] = {
+    "nothing else": {},
+    "half of the nodes": {"config": {**CONFIG, "percentageOfNodesToScore": 50}},
+    "another profile": {"config": {**CONFIG, "profiles": [_PROFILE]}},
+    "an extender that filters": {
+        "config": {**CONFIG, "extenders": [{**_EXTENDER, "filterVerb": "filter"}]},
+        "calls": _answer,
+    },
+    "an extender that rates": {
+        "config": {**CONFIG, "extenders": [{**_EXTENDER, "prioritizeVerb": "rate"}]},
+        "calls": _answer,
+    },
+    "hooks": {"hooks": {"NodeAffinity": lambda _: _Hooks(), "NodeResourcesFit": lambda _: _Hooks()}},
+    "a tap": {"filter_tap": _Tap()},
+    "metrics": {"counts": True},
+    "batching": {"config": {**CONFIG, "profiles": [_SIGNED]}},
+    "no batching": {"gates": {"OpportunisticBatching": False}},
+    "no expectations": {"gates": {"NominatedNodeNameForExpectation": False}},
+}
+
+
+@pytest.mark.parametrize("circumstances", CIRCUMSTANCES.values(), ids=list(CIRCUMSTANCES))
+@settings(max_examples=12)
+@given(
+    made_from=st.tuples(*[st.tuples(clusters.POD_LABELS, modest)] * 3).map(list),
+    first=st.lists(clusters.nodes, min_size=4, max_size=4),
+    history=st.lists(st.one_of(*steps, forked, nominated), min_size=6, max_size=16),
+    full=st.booleans(),
+)
+def test_records_are_the_same_whoever_else_has_a_say(
+    circumstances: dict[str, Any],
+    made_from: list[tuple[dict[str, str], dict[str, Any]]],
+    first: list[dict[str, Any]],
+    history: list[tuple[Any, ...]],
+    *,
+    full: bool,
+) -> None:
+    """Part of the nodes, nominated pods, schedulers that take over, extenders, hooks, and who listens."""
+    with mock.patch.object(filtering, "MIN_FEASIBLE_NODES", 2):
+        _compare(made_from, first, history, full=full, **circumstances)
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["first failures", "every verdict"])
+def test_a_pod_that_was_made_like_others_goes_by_routine(*, full: bool) -> None:
+    """From the fourth on, unless a pod is nominated or terms speak of other pods; nodes are visited in turn."""
+    container = {"name": "c", "resources": {"requests": {"cpu": "100m"}}}
+    shy = {"containers": [container], "affinity": _apart_by("zone")}
+    templates: Any = [({}, {"containers": [container]}), ({}, shy), ({}, shy)]
+    config = {**CONFIG, "percentageOfNodesToScore": 50}
+    worlds = [World(templates, shares=shares, full=full, config=config) for shares in (True, False)]
+    for world in worlds:
+        for name in clusters.NODE_NAMES:
+            world.do("node", name, _node_in("a"))
+    with mock.patch.object(filtering, "MIN_FEASIBLE_NODES", 2):
+        for step, expected in (
+            (("pod", 0, 3), 0),
+            (("pod", 0, 5), 5),
+            (("gone", 2), 0),
+            (("fork",), 0),
+            (("pod", 0, 5), 2),
+            (("node", clusters.NODE_NAMES[1], _node_in("b")), 0),
+            (("pod", 0, 2), 2),
+            (("nominated", clusters.NODE_NAMES[0], "64"), 0),
+            (("pod", 0, 2), 2),
+            (("pod", 1, 1), 0),
+            (("pod", 0, 2), 0),
+        ):
+            with mock.patch.object(routine_cycle, "_record", wraps=routine_cycle._record) as recorded:
+                for world in worlds:
+                    world.do(*step)
+
+            assert recorded.call_count == expected, step
+            assert records(worlds[0]) == records(worlds[1]), step
 
 
 @pytest.mark.parametrize("few", [0, 6], ids=["many at once", "one by one"])

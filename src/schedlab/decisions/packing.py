@@ -15,10 +15,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
-from operator import attrgetter
+from itertools import repeat
+from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
-
-import numpy as np
 
 from schedlab.decisions import packed_arrays
 from schedlab.decisions.packed_arrays import with_own_reasons
@@ -32,6 +31,8 @@ BLOCK_ATTEMPTS: Final = 64
 BLOCK_BYTES: Final = 8 * 1024 * 1024
 #: What the arrays of an attempt are taken to need before a block has told.
 _EXPECTED_BYTES: Final = 512
+
+_NOTHING: Final[Any] = None
 
 _FILTER_ARRAYS: Final = (
     "visited",
@@ -222,7 +223,8 @@ class Packer:
 
     def pack(self, record: CycleRecord) -> tuple[Block, int]:
         """Pack a record, which is taken over; return where it is."""
-        _drop_what_follows(record.score)
+        if record.score is not None:
+            record.score.drop_what_follows()
         block = self._block
         place = block.add(record)
         if block.is_full:
@@ -239,38 +241,6 @@ class Packer:
 
 
 # --- Arrays ----------------------------------------------------------------------------------------------------------
-
-_NOTHING: Final[Any] = None
-
-
-def _drop_what_follows(score: ScoreRecord | None) -> None:
-    """Keep of scores with offsets the raw ones alone; of plugins without an offset keep both, raw above final."""
-    if score is None or score.offsets is None:
-        return
-    others = _without_offset(score.offsets)
-    kept = np.concatenate((score.raw[others], score.final[others])) if others else _NOTHING
-    raw = score.raw[[at for at, offset in enumerate(score.offsets) if offset is not None]] if others else score.raw
-    score.raw, score.final, score.total = raw.astype(np.int8), kept, _NOTHING
-
-
-def _without_offset(offsets: tuple[int | None, ...]) -> list[int]:
-    return [place for place, offset in enumerate(offsets) if offset is None]
-
-
-def _work_out(score: ScoreRecord) -> None:
-    """Make what follows from the raw scores: see _drop_what_follows."""
-    if score.offsets is None:
-        return
-    others = _without_offset(score.offsets)
-    kept, count = score.final, len(others)
-    score.raw = score.raw.astype(np.int64)
-    if others:
-        score.raw = np.insert(score.raw, [place - at for at, place in enumerate(others)], kept[:count], axis=0)
-    weights, offsets = np.array((score.weights, [offset or 0 for offset in score.offsets]), np.int64)
-    score.final = score.raw * weights.reshape(-1, 1) + offsets.reshape(-1, 1)
-    if others:
-        score.final[others] = kept[count:]
-    score.total = score.final.sum(axis=0)
 
 
 def _new_bytes(record: CycleRecord, before: CycleRecord | None) -> int:
@@ -320,7 +290,7 @@ def _whole(
         for attribute, name in _SCORE_NAMES:
             setattr(record.score, attribute, arrays.get(name))
         if not is_outline:
-            _work_out(record.score)
+            record.score.work_out()
     return record
 
 
@@ -347,7 +317,7 @@ class _Heads:
     def _take(self, name: str, values: list[Any]) -> None:
         first = values[0]
         setattr(self._common, name, first)
-        if all(_is_same(value, first) for value in values):
+        if _are_same(values, first):
             self._columns.pop(name, None)
         else:
             self._columns[name] = _column(values)
@@ -384,6 +354,15 @@ def _column(values: list[Any]) -> Sequence[Any]:
         if _is_same(values[at], values[at - 1]):
             values[at] = values[at - 1]
     return tuple(values)
+
+
+def _are_same(values: list[Any], first: Any) -> bool:
+    """Whether the first of values can stand for all of them; mostly they are the object itself, or as empty as it."""
+    if all(map(is_, values, repeat(first))):
+        return True
+    if type(first) in (dict, list) and not first:
+        return values.count(first) == len(values)
+    return all(_is_same(value, first) for value in values)
 
 
 def _is_same(one: Any, other: Any) -> bool:

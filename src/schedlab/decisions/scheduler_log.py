@@ -87,6 +87,7 @@ class SchedulerLog:
             self._found.pop(move.pod.uid, None)
 
     def _scores(self, record: CycleRecord) -> None:
+        record.work_out()
         score = record.score
         if score is None or not score.complete:
             return

@@ -46,6 +46,7 @@ class DecisionDigest:
             _take(found, record.filter.visited, "<i4")
             _take(found, record.filter.failed_plugin, "|i1")
             _take(found, record.filter.code, "|u1")
+        record.work_out()
         if record.score is not None:
             _take(found, record.score.rows, "<i4")
             _take(found, record.score.final, "<i8")

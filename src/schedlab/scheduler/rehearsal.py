@@ -46,6 +46,10 @@ class _Rehearsal(Attempt):
         self._makes_room = makes_room
         self._hint = hint
 
+    def _by_routine(self) -> Assignment | None:
+        """Look at everything: there may be a hint."""
+        return None
+
     def _find_hint(self) -> Status | None:
         if self.record is not None:
             self.record.node_hint = self._hint

@@ -38,6 +38,7 @@ from schedlab.scheduler.framework.record import (
 from schedlab.scheduler.framework.rows import recorded
 from schedlab.scheduler.framework.status import Code, Status, is_success
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE, NodeInfo
+from schedlab.scheduler.routine_cycle import choose_by_routine
 from schedlab.scheduler.runtime.choice import SortedNodes, heap_root
 from schedlab.scheduler.runtime.diagnosis import ABSENT, EXTENDER, Diagnosis, FitError, NodeToStatusMap
 from schedlab.scheduler.runtime.errors import error_text
@@ -129,6 +130,9 @@ class Attempt:
     def decide(self) -> Cycle:
         """Choose a node, or make room where there is none."""
         self.begin()
+        known = self._by_routine()
+        if known is not None:
+            return known
         try:
             outcome = yield from self._algorithm()
         except StateCopyError as error:
@@ -136,6 +140,10 @@ class Attempt:
         if self.scheduler.metrics is not None:
             self.scheduler.metrics.algorithm(self.scheduler.clock.now_ns() - self.started_ns)
         return outcome
+
+    def _by_routine(self) -> Assignment | None:
+        found = choose_by_routine(self)
+        return None if found is None else Assignment(self.pod, *found)
 
     def _new_record(self) -> CycleRecord:
         scheduler = self.scheduler
@@ -241,7 +249,7 @@ class Attempt:
     def _search(self, rows: NDArray[np.int64] | None, diagnosis: Diagnosis, *, single: bool = False) -> Search:
         scheduler, framework = self.scheduler, self.framework
         total = len(self.table) if rows is None else len(rows)
-        wanted = 1 if self._takes_any_node() and total else self._wanted(total)
+        wanted = 1 if self._takes_any_node() and total else self.wanted(total)
         start = scheduler.next_start_node_index
         if not framework.filter_plugins:
             return _unfiltered(rows, total, wanted, start)
@@ -256,7 +264,8 @@ class Attempt:
             self._filters = filters
         return search
 
-    def _wanted(self, total: int) -> int:
+    def wanted(self, total: int) -> int:
+        """Return after how many feasible nodes among so many the search stops."""
         percentage = self.framework.percentage_of_nodes_to_score
         if percentage is None:
             percentage = self.scheduler.percentage_of_nodes_to_score

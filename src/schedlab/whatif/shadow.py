@@ -83,6 +83,7 @@ class Shadow:
 
     def cycle(self, record: CycleRecord) -> None:
         """Decide the pod of an attempt, too (Observer)."""
+        record.work_out()
         pod = record.pod
         if pod.pod.spec.scheduler_name in self.scheduler.profiles:
             self.compared += 1

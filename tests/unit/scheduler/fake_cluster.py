@@ -23,7 +23,7 @@ from schedlab.scheduler.config import load
 from schedlab.scheduler.framework.record import BindingRecord, CycleRecord, QueueMove
 from schedlab.scheduler.framework.types import PodInfo
 from schedlab.scheduler.metrics import SchedulerMetrics
-from schedlab.scheduler.scheduler import Scheduler
+from schedlab.scheduler.scheduler import Origin, Scheduler
 from schedlab.testing.builders import NodeBuilder, PodBuilder
 
 EVENTS = "events.events.k8s.io"
@@ -65,6 +65,7 @@ class RecordingObserver:
         self.moves: list[QueueMove] = []
 
     def cycle(self, record: CycleRecord) -> None:
+        record.work_out()
         self.cycles.append(record)
 
     def binding(self, record: BindingRecord) -> None:
@@ -110,7 +111,9 @@ def configuration(*profiles: Mapping[str, Any], **more: Any) -> dict[str, Any]:
 
 
 class FakeCluster:
-    """A scheduler with its surroundings. `calls` answers extenders; None leaves effects in `pending`."""
+    """A scheduler with its surroundings. `calls` answers extenders; None leaves effects in `pending`. `counts`: whether it
+    keeps metrics.
+    """
 
     def __init__(
         self,
@@ -119,6 +122,7 @@ class FakeCluster:
         gates: Mapping[str, bool] | None = None,
         calls: Callable[[str, Any], CallOutcome] | None = None,
         observe: bool = True,
+        counts: bool = True,
         **options: Any,
     ) -> None:
         self.clock = VirtualClock()
@@ -133,16 +137,24 @@ class FakeCluster:
         self.writes: list[Write] = []
         self.asked: list[tuple[str, Any]] = []
         self.revision = 0
-        self.scheduler = Scheduler(
-            load(configuration() if config is None else config, self.features),
-            clock=self.clock,
-            random=SeededRandom(1),
-            listers=self.listers,
-            features=self.features,
-            observer=self.observer if observe else None,
-            metrics=self.metrics,
+        self._options = {
+            "clock": self.clock,
+            "random": SeededRandom(1),
+            "listers": self.listers,
+            "features": self.features,
+            "observer": self.observer if observe else None,
+            "metrics": self.metrics if counts else None,
             **options,
-        )
+        }
+        self._config = load(configuration() if config is None else config, self.features)
+        self.scheduler = Scheduler(self._config, **self._options)
+        self.scheduler.start()
+
+    def fork(self) -> None:
+        """Let another scheduler go on from where this one stands."""
+        before = self.scheduler
+        before.stop()
+        self.scheduler = Scheduler(self._config, **self._options, origin=Origin.of(before))
         self.scheduler.start()
 
     # --- Objects ---

@@ -447,6 +447,8 @@ class PodLocalPlugin(Plugin, Protocol):
         """Whether pre_filter and pre_score depend on nothing but the pod's facts, for such pods.
 
         What they write into the state is then shared by all these pods, and must not be changed afterwards.
+
+        Of other pods a method `skips(pod, table)` may say that both would skip them now, whatever nodes are feasible.
         """
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, overload
 
 import msgspec
 import numpy as np
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Result = Literal["scheduled", "unschedulable", "error"]
 PASSED = -1
+_NOTHING: Final[Any] = None
 # Keys under which plugins leave something for the record in the cycle state.
 PREEMPTION_RECORD = "record/preemption"
 CUSTOM_RESULTS = "record/custom"
@@ -98,6 +99,8 @@ class ScoreRecord:
     final is raw x weight, and total means nothing.
     offsets: set when the total is the sum of final, and scores of plugins that have an offset follow from raw, which is
     0 to 100 then: final is raw x weight + offset.
+    With offsets it may be without what follows: then total is None, raw: int8 has the plugins with an offset alone, and
+    final those without, raw scores above final ones, or is None.
     """
 
     plugins: tuple[str, ...]
@@ -108,6 +111,33 @@ class ScoreRecord:
     total: NDArray[np.int64]
     complete: bool = True
     offsets: tuple[int | None, ...] | None = None
+
+    def drop_what_follows(self) -> None:
+        """Be without what follows."""
+        if self.offsets is None or self.total is None:
+            return
+        others = self._without_offset()
+        kept = np.concatenate((self.raw[others], self.final[others])) if others else _NOTHING
+        raw = self.raw[[at for at, offset in enumerate(self.offsets) if offset is not None]] if others else self.raw
+        self.raw, self.final, self.total = raw.astype(np.int8), kept, _NOTHING
+
+    def work_out(self) -> None:
+        """Be whole again."""
+        if self.offsets is None or self.total is not None:
+            return
+        others = self._without_offset()
+        kept, count = self.final, len(others)
+        self.raw = self.raw.astype(np.int64)
+        if others:
+            self.raw = np.insert(self.raw, [place - at for at, place in enumerate(others)], kept[:count], axis=0)
+        weights, offsets = np.array((self.weights, [offset or 0 for offset in self.offsets]), np.int64)
+        self.final = self.raw * weights.reshape(-1, 1) + offsets.reshape(-1, 1)
+        if others:
+            self.final[others] = kept[count:]
+        self.total = self.final.sum(axis=0)
+
+    def _without_offset(self) -> list[int]:
+        return [place for place, offset in enumerate(self.offsets or ()) if offset is None]
 
 
 class NodeNames(Sequence[str]):
@@ -229,6 +259,11 @@ class CycleRecord:
     pending_plugins: tuple[str, ...] = ()
     # What plugins left under CUSTOM_RESULTS.
     custom: dict[str, str] = field(default_factory=dict)
+
+    def work_out(self) -> None:
+        """Have all scores: an observer that reads them does this first."""
+        if self.score is not None:
+            self.score.work_out()
 
 
 @dataclass(slots=True)

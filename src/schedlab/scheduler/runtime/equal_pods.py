@@ -195,6 +195,15 @@ class Evaluation:
         if len(current) == len(self._filtered):
             self._filtered_at = table.clock
 
+    def pass_all(self, state: CycleState, pod: PodInfo, table: NodeTable, start: int, size: int) -> bool:
+        """Whether it is known that no filter objects to any of `size` nodes from `start` on, round the end of the table."""
+        end, total = start + size, len(table)
+        if end > total:
+            after = self.pass_all(state, pod, table, start, total - start)
+            return after and self.pass_all(state, pod, table, 0, end - total)
+        rows = slice(start, end)
+        return self.refresh_filters(state, pod, table, rows) and not self.rejects_any(rows)
+
     def rejects_any(self, rows: slice) -> bool:
         """Whether any filter objects to any of a slice of rows."""
         return self.rejections > 0 and bool(self.rejected[rows].any())
@@ -387,6 +396,8 @@ class KeptScores:
             for place, (zero, factor) in enumerate(zip(self._zeros, self._factors, strict=True))
         )
         self._known = all(hasattr(self.plugins[place], "normalized_zeros") for place in self._normal)
+        #: The raw scores of rows that are even, all from 0 to 100: int8[S, N].
+        self._small = np.zeros((count, size), np.int8)
         self._uneven = np.zeros(size, np.bool_)
         #: Whether final and total hold for every row that is up to date.
         self.is_even = self._known
@@ -426,6 +437,11 @@ class KeptScores:
         taken, count = columns(self._all, rows, self._all.shape[1], layout.order), len(layout.names)
         return taken[:count], taken[count:-1], taken[-1]
 
+    def small(self, rows: NDArray[np.int64], layout: Layout) -> NDArray[Any]:
+        """Return the raw scores of S plugins, of all of which they are kept, while all are even: int8[S, F], a copy."""
+        order = None if layout.order is None else layout.order[: len(layout.names)]
+        return columns(self._small, rows, self._all.shape[1], order)
+
     def set_row(self, state: CycleState, pod: PodInfo, table: NodeTable, row: int, *, same_node: bool) -> None:
         """Ask about one row."""
         info, asked = table.infos[row], self._pod_scores if same_node else self._all_scores
@@ -464,7 +480,7 @@ class KeptScores:
         for (place, _), score in zip(self._pod_scores, scores, strict=True):
             final = score * self._factors[place]
             more += final - int(self.final[place, row])
-            self.raw[place, row], self.final[place, row] = score, final
+            self.raw[place, row], self.final[place, row], self._small[place, row] = score, final, score
         self.total[row] += more
 
     def set_rows(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]) -> None:
@@ -479,6 +495,8 @@ class KeptScores:
     def _finish_row(self, row: int) -> None:
         raw = self.raw[:, row].tolist()
         uneven = max(raw, default=0) > MAX_NODE_SCORE or min(raw, default=0) < 0
+        if not uneven:
+            self._small[:, row] = raw
         for place in self._normal:
             uneven = uneven or raw[place] != 0
             raw[place] = self._zeros[place]
@@ -499,6 +517,7 @@ class KeptScores:
         if uneven.any() or self._uneven[rows].any():
             self._uneven[rows] = uneven
             self.is_even = not self._uneven.any()
+        self._small[:, rows] = raw
         final = raw.copy()
         for place in self._normal:
             final[place] = self._zeros[place]

@@ -98,7 +98,7 @@ class Verdicts:
 
 
 @lru_cache(maxsize=16)
-def _all_passed(size: int) -> Verdicts:
+def all_passed(size: int) -> Verdicts:
     """Return verdicts of nodes nobody objects to, as views of one value each: not to be changed."""
     return Verdicts(
         np.broadcast_to(np.int8(PASSED), size), np.broadcast_to(np.uint8(0), size), np.broadcast_to(np.int32(0), size)
@@ -198,7 +198,7 @@ class FilterRun:
         beside = not nominated or all((row - start) % total >= size for row in nominated)
         if beside and self._all_pass(start, size, total):
             feasible = ring(start, min(wanted, size), total)
-            return self._told(Search(ring(start, size, total), _all_passed(size), feasible, is_clean=True))
+            return self._told(Search(ring(start, size, total), all_passed(size), feasible, is_clean=True))
         if self._knows_all():
             known = self._search_known(wanted, start)
             if all((row - start) % total >= len(known.rows) for row in nominated):
@@ -218,12 +218,7 @@ class FilterRun:
         kept = self._kept
         if kept is None or not total or self.names != kept.filter_names or self._tap is not None:
             return False
-        end = start + size
-        pieces = (slice(start, end),) if end <= total else (slice(start, total), slice(0, end - total))
-        for rows in pieces:
-            if not kept.refresh_filters(self._state, self._pod, self._table, rows) or kept.rejects_any(rows):
-                return False
-        return True
+        return kept.pass_all(self._state, self._pod, self._table, start, size)
 
     def _knows_all(self) -> bool:
         """Whether the verdicts of all filters on all nodes are known."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from schedlab.scheduler.config.types import ConfigStruct
 from schedlab.scheduler.events import cut_note
@@ -24,7 +24,8 @@ from schedlab.scheduler.runtime.errors import as_status, checked, error_text, fa
 from schedlab.scheduler.runtime.filtering import FilterRun
 from schedlab.scheduler.runtime.hooks import HookedPlugin
 from schedlab.scheduler.runtime.plugin_lists import ProfileError, expand, needed, score_weights
-from schedlab.scheduler.runtime.prepared import Known, Recorder, Steps, succeeding
+from schedlab.scheduler.runtime.prepared import KeptSteps, Known, Recorder, Steps, keep, succeeding
+from schedlab.scheduler.runtime.routine import Routine, Routines
 from schedlab.scheduler.runtime.scoring import ScoreFailure, Scores, run_pre_score, run_score
 
 if TYPE_CHECKING:
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
         WaitingPod,
     )
     from schedlab.scheduler.framework.node_table import NodeTable
-    from schedlab.scheduler.framework.pod_facts import PodFacts
     from schedlab.scheduler.framework.pod_groups import PodGroups
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
     from schedlab.scheduler.metrics import Recorder as MetricsRecorder
@@ -60,21 +60,10 @@ if TYPE_CHECKING:
 
 PLUGIN_FAILED: Final = "PluginFailed"
 MAX_PERMIT_WAIT_NS: Final = 15 * 60 * 1_000_000_000
+_NO_WORK: Final = Status(Code.SKIP)
 
 PostFilterAnswer = tuple["PostFilterResult | None", "Status | None"]
 EventSender = Callable[["PodInfo", "PodInfo | None", str, str, str, str, str], None]
-
-
-#: Steps for pods with the same facts, and for how many kinds of pods they are kept.
-_KeptSteps: TypeAlias = "OrderedDict[PodFacts, Steps]"
-_STEPS_MAX: Final = 8
-_NO_WORK: Final = Status(Code.SKIP)
-
-
-def _keep(kept: _KeptSteps, pod: PodInfo, steps: Steps) -> None:
-    kept[pod.facts] = steps
-    if len(kept) > _STEPS_MAX:
-        kept.popitem(last=False)
 
 
 @dataclass(slots=True)
@@ -152,9 +141,10 @@ class Framework:
         self.post_bind_plugins = points["post_bind"]
         self.batch = OpportunisticBatch(self) if self.features.enabled("OpportunisticBatching") else None
         self.equal_pods = EqualPods(self.table) if services.shares_evaluations else None
-        self._pre_filter_steps: _KeptSteps = OrderedDict()
-        self._pre_score_steps: _KeptSteps = OrderedDict()
-        self._reserve_steps: _KeptSteps = OrderedDict()
+        self._pre_filter_steps: KeptSteps = OrderedDict()
+        self._pre_score_steps: KeptSteps = OrderedDict()
+        self._reserve_steps: KeptSteps = OrderedDict()
+        self._routines = Routines(self)
         self._adders = tuple(plugin for plugin in self.pre_filter_plugins if hasattr(plugin, "add_pod"))
 
     def _make(self, profile: KubeSchedulerProfile, registry: Mapping[str, PluginEntry]) -> dict[str, Any]:
@@ -313,11 +303,11 @@ class Framework:
         finally:
             state.skip_filter = frozenset(skip)
         if recorder is not None:
-            _keep(self._pre_filter_steps, pod, recorder.steps)
+            keep(self._pre_filter_steps, pod, recorder.steps)
         return PreFilterOutcome(result.node_names if result else None, rejection, tuple(restricting))
 
     def _prepared(
-        self, kept: _KeptSteps, plugins: Sequence[Any], pod: PodInfo, state: CycleState
+        self, kept: KeptSteps, plugins: Sequence[Any], pod: PodInfo, state: CycleState
     ) -> tuple[Steps, Recorder | None]:
         """Return the steps of a point for a pod; with a recorder while those for pods like it are to be found out."""
         if self.equal_pods is None:
@@ -326,6 +316,10 @@ class Framework:
         if steps is not None:
             return steps, None
         return plugins, Recorder(pod, state) if self.equal_pods.knows(pod) else None
+
+    def routine(self, pod: PodInfo) -> Routine | None:
+        """Return what cycles of pods like this one have in common; None when each has to be an ordinary one."""
+        return self._routines.of(pod, self._pre_filter_steps, self._pre_score_steps)
 
     def filter_run(
         self, state: CycleState, pod: PodInfo, tap: FilterTap | None = None, kept: Evaluation | None = None
@@ -417,7 +411,7 @@ class Framework:
         steps, recorder = self._prepared(self._pre_score_steps, self.pre_score_plugins, pod, state)
         failure = run_pre_score(steps, state, pod, self.table, rows, record, recorder)
         if recorder is not None and failure is None:
-            _keep(self._pre_score_steps, pod, recorder.steps)
+            keep(self._pre_score_steps, pod, recorder.steps)
         return failure
 
     def run_score(
@@ -461,7 +455,7 @@ class Framework:
         if self.equal_pods is None or not self.equal_pods.knows(pod):
             return self.reserve_plugins
         steps = succeeding(self.reserve_plugins, "reserves_nothing", pod)
-        _keep(self._reserve_steps, pod, steps)
+        keep(self._reserve_steps, pod, steps)
         return steps
 
     def run_unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:

@@ -8,14 +8,16 @@ step; the others are asked as ever, in their places.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from schedlab.scheduler.framework.helpers.claims import says
 
 if TYPE_CHECKING:
     from schedlab.scheduler.framework.interface import CycleState
+    from schedlab.scheduler.framework.pod_facts import PodFacts
     from schedlab.scheduler.framework.status import Status
     from schedlab.scheduler.framework.types import PodInfo
 
@@ -43,6 +45,17 @@ class Known:
 
 #: The plugins of a point, and what is known of some of them.
 Steps: TypeAlias = Sequence[Any]
+#: Steps for pods with the same facts, and for how many kinds of pods they are kept.
+KeptSteps: TypeAlias = "OrderedDict[PodFacts, Steps]"
+_STEPS_MAX: Final = 8
+V = TypeVar("V")
+
+
+def keep(kept: OrderedDict[PodFacts, V], pod: PodInfo, value: V) -> None:
+    """Keep something for pods like this one; what was kept first of too much goes."""
+    kept[pod.facts] = value
+    if len(kept) > _STEPS_MAX:
+        kept.popitem(last=False)
 
 
 class Recorder:

@@ -138,6 +138,10 @@ class InterPodAffinity:
         state.write(_FILTER_STATE, own)
         return None, None
 
+    def skips(self, pod: PodInfo, table: NodeTable) -> bool:
+        """See framework.PodLocalPlugin: neither the pod nor any on a node has a term."""
+        return not pod.facts.has_affinity and TermIndex.of(table).is_empty
+
     def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo) -> Status | None:
         """Count a pod in for a dry run."""
         return _update(state, added, node, 1)

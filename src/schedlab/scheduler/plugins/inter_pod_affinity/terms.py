@@ -87,6 +87,11 @@ class TermIndex(PodGroups[KnownTerm]):
         """Whether a pod on a node has a term of one of the kinds."""
         return any(map(self._by_kind.__getitem__, kinds))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no pod on a node has a term."""
+        return not self._terms
+
     def matching(
         self, kind: TermKind, pod: PodInfo, namespace_labels: Mapping[str, str] | None
     ) -> Iterator[PlacedTerm]:
@@ -165,6 +170,11 @@ class PastTermIndex(TermIndex):
     def has(self, *kinds: TermKind) -> bool:
         """See TermIndex."""
         return any(known.kind in kinds and self._totals[number] for known, number in self._past.known())
+
+    @property
+    def is_empty(self) -> bool:
+        """See TermIndex."""
+        return not self.has(*TermKind)
 
     def matching(
         self, kind: TermKind, pod: PodInfo, namespace_labels: Mapping[str, str] | None

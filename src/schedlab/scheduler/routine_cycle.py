@@ -1,0 +1,68 @@
+"""A scheduling cycle that takes what pods that were made alike have found out, and looks at nothing else (ADR 0013).
+
+    refresh -> the pod skips what it skipped -> changed rows -> nodes in turn -> totals -> choose -> assume ...
+
+It comes to what the ordinary cycle (`schedule_one`) would come to, record included, or to nothing: then that one goes its
+way. When it may be taken is said here and in `runtime.routine.Routine.find`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from schedlab.scheduler.framework.interface import CycleState
+from schedlab.scheduler.framework.record import CycleRecord, FilterRecord, ScoreRecord
+from schedlab.scheduler.framework.rows import recorded
+from schedlab.scheduler.runtime.filtering import all_passed
+
+if TYPE_CHECKING:
+    from schedlab.scheduler.runtime.routine import Found, Routine
+    from schedlab.scheduler.schedule_one import Attempt
+
+_NOTHING: Final[Any] = None
+
+
+def choose_by_routine(attempt: Attempt) -> tuple[str, int, int] | None:
+    """Return the node for a pod and how many were evaluated and are feasible; None when it takes an ordinary cycle to tell.
+
+    It does while any pod is nominated, for pods that are tried with their group or can be batched, and where every verdict
+    is recorded and not known.
+    """
+    scheduler, state, batch = attempt.scheduler, attempt.state, attempt.framework.batch
+    routine = attempt.framework.routine(attempt.pod)
+    if (
+        routine is None
+        or state.in_pod_group_cycle
+        or attempt.pod.pod.status.nominated_node_name
+        or scheduler.queue.nominator.node_names()
+        or (batch is not None and batch.sign(attempt.pod) is not None)
+    ):
+        return None
+    start, record, total = scheduler.next_start_node_index, attempt.record, len(attempt.table)
+    found = routine.find(attempt.framework, state, attempt.pod, attempt.wanted(total), start)
+    needs_all = scheduler.full and record is not None
+    if found is None or (needs_all and not found.evaluation.is_whole(attempt.table)):
+        attempt.state = CycleState()
+        return None
+    node, count = attempt.table.names[int(found.feasible[found.chosen])], len(found.feasible)
+    scheduler.next_start_node_index = next_start = (start + count) % total
+    if record is not None:
+        record.next_start = next_start
+        _record(record, routine, found, total, full=scheduler.full)
+    if batch is not None:
+        batch.store(None, "", node, None, scheduler.scheduling_cycle)
+    return node, count, count
+
+
+def _record(record: CycleRecord, routine: Routine, found: Found, total: int, *, full: bool) -> None:
+    passed, feasible = all_passed(len(found.visited)), recorded(found.feasible, total)
+    every = found.evaluation.every_verdict() if full else ()
+    record.pre_filter, record.pre_score = routine.pre_filter, routine.pre_score
+    record.filter = FilterRecord(
+        routine.filters, recorded(found.visited, total), passed.plugin, passed.code, passed.reason, 0, None, *every
+    )
+    record.passed_filters = record.feasible = feasible
+    raw, layout = found.scores.small(found.feasible, found.layout), found.layout
+    record.score = ScoreRecord(
+        layout.names, routine.weights, feasible, raw, _NOTHING, _NOTHING, complete=True, offsets=layout.offsets
+    )

@@ -1,0 +1,178 @@
+"""What the cycles of pods that were made alike have in common, so that one of them need not find it out again (ADR 0013).
+
+A routine is made of the steps that are prepared for such pods (`prepared`), once every plugin that looks at the pod before
+filtering and scoring is known to answer the same for each of them: it is pod-local, or it says by `skips(pod, table)`
+that it has nothing to do with the pod now. The next pod then takes what these plugins leave, and from the evaluation
+(`equal_pods`) the nodes in turn and their totals.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from schedlab.scheduler.framework.rows import ring
+from schedlab.scheduler.framework.status import SKIP, Status
+from schedlab.scheduler.runtime.choice import heap_root
+from schedlab.scheduler.runtime.prepared import KeptSteps, Known, Steps, keep
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from schedlab.scheduler.framework.interface import CycleState
+    from schedlab.scheduler.framework.pod_facts import PodFacts
+    from schedlab.scheduler.framework.types import PodInfo
+    from schedlab.scheduler.runtime.equal_pods import Evaluation, KeptScores, Layout
+    from schedlab.scheduler.runtime.framework import Framework
+
+
+class Found(NamedTuple):
+    """What a routine cycle comes to.
+
+    visited, feasible: int64[V], int64[F] rows in turn; chosen: the place of one of the latter; scores: of all plugins.
+    """
+
+    visited: NDArray[np.int64]
+    feasible: NDArray[np.int64]
+    chosen: int
+    evaluation: Evaluation
+    scores: KeptScores
+    layout: Layout
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """What the plugins of a point come to: statuses by name, what they write, who skips, and who must still say so."""
+
+    statuses: dict[str, Status | None]
+    values: Mapping[object, Any]
+    skipped: frozenset[str]
+    quiet: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, steps: Steps) -> _Point | None:
+        """Join the steps of a point; None when a plugin has to be asked about every pod."""
+        statuses: dict[str, Status | None] = {}
+        values: dict[object, Any] = {}
+        skipped: list[str] = []
+        quiet: list[Any] = []
+        for step in steps:
+            if isinstance(step, Known):
+                statuses |= step.statuses
+                values |= step.values
+                skipped += step.skipped
+            elif hasattr(step, "skips"):
+                statuses[step.name] = SKIP
+                skipped.append(step.name)
+                quiet.append(step)
+            else:
+                return None
+        return cls(statuses, values, frozenset(skipped), tuple(quiet))
+
+
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """The cycle of pods with the same facts; the dicts are in every record and not to be changed.
+
+    filters: names of those that run. active, weights: the plugins that score.
+    """
+
+    pre_filter: dict[str, Status | None]
+    pre_score: dict[str, Status | None]
+    filters: tuple[str, ...]
+    active: tuple[Any, ...]
+    names: tuple[str, ...]
+    weights: tuple[int, ...]
+    _values: Mapping[object, Any]
+    _skip_filter: frozenset[str]
+    _skip_score: frozenset[str]
+    _quiet: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, framework: Framework, pre_filter: Steps, pre_score: Steps) -> Routine | None:
+        """Make one of the steps before filtering and scoring; None when a plugin has to be asked about every pod."""
+        first, second = _Point.of(pre_filter), _Point.of(pre_score)
+        if first is None or second is None:
+            return None
+        active = tuple(plugin for plugin in framework.score_plugins if plugin.name not in second.skipped)
+        return cls(
+            first.statuses,
+            second.statuses,
+            tuple(plugin.name for plugin in framework.filter_plugins if plugin.name not in first.skipped),
+            active,
+            tuple(plugin.name for plugin in active),
+            tuple(framework.weights[plugin.name] for plugin in active),
+            {**first.values, **second.values},
+            first.skipped,
+            second.skipped,
+            tuple(dict.fromkeys((*first.quiet, *second.quiet))),
+        )
+
+    def find(self, framework: Framework, state: CycleState, pod: PodInfo, wanted: int, start: int) -> Found | None:
+        """Choose a node among so many, from row `start` on; None when this takes an ordinary cycle.
+
+        It takes one unless the quiet plugins skip the pod, several nodes are wanted, it is known that every filter passes
+        all of them, and all scores are known and not changed by normalising. `state` is then as plugins leave it.
+        """
+        table = framework.table
+        total = len(table)
+        wanted = min(wanted, total)
+        if wanted < 2:
+            return None
+        for plugin in self._quiet:
+            if not plugin.skips(pod, table):
+                return None
+        state.write_all(self._values)
+        state.skip_filter, state.skip_score = self._skip_filter, self._skip_score
+        evaluation = framework.evaluation(state, pod)
+        if evaluation is None or evaluation.filter_names != self.filters:
+            return None
+        start %= total
+        size = min(total, wanted + 1)
+        if not evaluation.pass_all(state, pod, table, start, size):
+            return None
+        feasible = ring(start, wanted, total)
+        scores = evaluation.refresh_scores(self.active, framework.weights, state, pod, table, feasible)
+        if scores is None or not scores.is_even:
+            return None
+        layout = scores.layout(self.names)
+        if layout.others:
+            return None
+        return Found(
+            ring(start, size, total), feasible, heap_root(scores.total.take(feasible)), evaluation, scores, layout
+        )
+
+
+class Routines:
+    """The routines of one profile, of which it has one for pods that are made alike."""
+
+    def __init__(self, framework: Framework) -> None:
+        services = framework.services
+        self._framework = framework
+        self._kept: OrderedDict[PodFacts, Routine | None] = OrderedDict()
+        #: Whether nobody hears of single steps of a cycle, and nobody but plugins has a say in it.
+        self._are_possible = bool(
+            framework.equal_pods is not None
+            and framework.filter_plugins
+            and framework.score_plugins
+            and services.filter_tap is None
+            and services.metrics is None
+            and not services.extenders
+        )
+
+    def of(self, pod: PodInfo, pre_filter: KeptSteps, pre_score: KeptSteps) -> Routine | None:
+        """Return how pods like this one go through a cycle, once the steps for them are known; None when they differ."""
+        if not self._are_possible:
+            return None
+        facts = pod.facts
+        if facts in self._kept:
+            return self._kept[facts]
+        first, second = pre_filter.get(facts), pre_score.get(facts)
+        if first is None or second is None:
+            return None
+        made = Routine.of(self._framework, first, second)
+        keep(self._kept, pod, made)
+        return made
