@@ -147,6 +147,8 @@ class _Numbers:
 def pack_numbers(parts: Sequence[Array]) -> PackedNumbers:
     """Return arrays one after the other, in the smallest type that holds them all."""
     values = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    if values.dtype == np.int8:
+        return PackedNumbers("|i1", values.tobytes())
     low, high = int(values.min()), int(values.max())
     stored = next(name for name, least, greatest in _INTEGER_TYPES if least <= low and high <= greatest)
     return PackedNumbers(stored, values.astype(stored, copy=False).tobytes())
@@ -185,14 +187,15 @@ def _constant(values: Array) -> int | None:
     """Return the one value of an array; None when there are several."""
     if not values.size:
         return 0
+    first = values.item(0)
     if not any(values.strides):
-        return int(values.flat[0])
+        return int(first)
     # Most arrays with several values show that at a few places.
     flat = values.reshape(-1)
     probe = flat[:: -(-len(flat) // _PROBED)].tolist()
-    if probe.count(probe[0]) != len(probe) or (flat != probe[0]).any():
+    if probe.count(first) != len(probe) or (flat != first).any():
         return None
-    return int(probe[0])
+    return int(first)
 
 
 def _pack_range(rows: Array, nodes: int) -> PackedArray | None:
