@@ -14,7 +14,7 @@ from schedlab.kernel.clock import EPOCH_NS, VirtualClock
 from schedlab.kernel.randomness import SeededRandom
 from schedlab.scheduler.config import load
 from schedlab.scheduler.framework.interface import CycleState, NominatingInfo
-from schedlab.scheduler.framework.preemption.budgets import Budget
+from schedlab.scheduler.framework.preemption.budgets import Budget, Budgets
 from schedlab.scheduler.framework.preemption.dry_run import Preemptor, select_victims
 from schedlab.scheduler.framework.preemption.dry_run_nodes import _local_filters, dry_run_nodes
 from schedlab.scheduler.framework.types import PodInfo
@@ -80,9 +80,9 @@ def fill(scheduler: Scheduler, dice: Random) -> None:
         scheduler.queue.nominator.add(rival, NominatingInfo(dice.choice(NAMES)))
 
 
-def draw_budgets(dice: Random) -> list[Budget]:
+def draw_budgets(dice: Random) -> Budgets:
     apps = [dice.choice("ab") for _ in range(dice.choice((0, 1, 2)))]
-    return [Budget("default", from_map({"app": app}), dice.randrange(3), {}) for app in apps]
+    return Budgets(Budget("default", from_map({"app": app}), dice.randrange(3), {}) for app in apps)
 
 
 def make_scheduler() -> Scheduler:
@@ -127,7 +127,7 @@ def test_preemptors_that_were_made_alike(seed: int) -> None:
             change_something(scheduler, dice, f"new-{turn}-{number}")
         state = CycleState()
         assert handle.run_pre_filter(state, pod).status is None
-        preemptor = Preemptor(pod, state, draw_budgets(dice) if turn == 2 else [], scheduler.clock.now_ns())
+        preemptor = Preemptor(pod, state, draw_budgets(dice) if turn == 2 else Budgets(), scheduler.clock.now_ns())
         infos = scheduler.cache.table.infos
 
         together = list(dry_run_nodes(handle, preemptor, infos))
@@ -178,6 +178,6 @@ def test_filters_of_pods_without_terms_look_at_sums_only() -> None:
     for pod in (make_pod("plain"), make_pod("spread", topologySpreadConstraints=[spread])):
         state = CycleState()
         handle.run_pre_filter(state, pod)
-        found.append(_local_filters(handle, Preemptor(pod, state, (), 0)) is not None)
+        found.append(_local_filters(handle, Preemptor(pod, state, Budgets(), 0)) is not None)
 
     assert found == [True, False]

@@ -19,7 +19,7 @@ from schedlab.cluster.driver import BatchDriver
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.kernel.randomness import SeededRandom
 from schedlab.registry import DeleteOptions
-from schedlab.scheduler.framework.preemption.budgets import Budget, split_by_budgets
+from schedlab.scheduler.framework.preemption.budgets import Budget, Budgets
 from schedlab.whatif.forks import fork
 from schedlab.whatif.help import what_would_help
 from schedlab.whatif.search import affinity, evictions, priorities, requests, spreading, taints
@@ -155,8 +155,8 @@ def smaller(case: Case, edit: Edit) -> Iterator[Sequence[Edit]]:
 
 
 def _is_kept(case: Case, pods: Sequence[Any]) -> bool:
-    budgets = [Budget.of(one) for one in case.trial.listers.lister("poddisruptionbudgets.policy").list()]
-    return not split_by_budgets(pods, budgets)[0]
+    budgets = Budgets(Budget.of(one) for one in case.trial.listers.lister("poddisruptionbudgets.policy").list())
+    return not budgets.split(pods)[0]
 
 
 def check(lab: Lab, case: Case, suggestion: Suggestion) -> None:

@@ -328,9 +328,10 @@ class NodeInfo:
         found = _swap_remove(self.pods, pod.uid)
         if found is None:
             return False
-        if self.pods_with_affinity:
+        if found.facts.has_affinity:
             _swap_remove(self.pods_with_affinity, pod.uid)
-            _swap_remove(self.pods_with_required_anti_affinity, pod.uid)
+            if found.required_anti_affinity_terms:
+                _swap_remove(self.pods_with_required_anti_affinity, pod.uid)
         self._change(found, -1)
         return True
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import accumulate, combinations_with_replacement
 from math import comb
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from schedlab.api.object import Object
-from schedlab.scheduler.framework.preemption.budgets import Budget, split_by_budgets
+from schedlab.scheduler.framework.preemption.budgets import Budget, Budgets
 from schedlab.whatif.search.edits import Edit, Suggestion
 from schedlab.whatif.search.requests import shortages
 from schedlab.whatif.search.victims import Victims, fates
 from schedlab.whatif.trial import changed, pod_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from schedlab.scheduler.framework.types import PodInfo
     from schedlab.whatif.search.case import Case
 
@@ -34,7 +38,7 @@ def suggest(case: Case) -> Iterator[Suggestion]:
 
     Of several it is one whose pods run elsewhere afterwards; then the one of the lowest priority.
     """
-    budgets = [Budget.of(budget) for budget in case.trial.listers.lister(_BUDGETS).list()]
+    budgets = Budgets(Budget.of(budget) for budget in case.trial.listers.lister(_BUDGETS).list())
     guesses = sorted(_guesses(case, budgets), key=_badness)
     best: Suggestion | None = None
     for pods in guesses[:_TRIES_MAX]:
@@ -69,19 +73,19 @@ def _without_needless(case: Case, pods: Sequence[PodInfo]) -> Sequence[PodInfo]:
     return pods
 
 
-def _guesses(case: Case, budgets: Sequence[Budget]) -> Iterator[Sequence[PodInfo]]:
+def _guesses(case: Case, budgets: Budgets) -> Iterator[Sequence[PodInfo]]:
     yield from _of_resources(case, budgets)
     yield from _of_dry_run(case, budgets)
 
 
-def _of_dry_run(case: Case, budgets: Sequence[Budget]) -> Iterator[Sequence[PodInfo]]:
+def _of_dry_run(case: Case, budgets: Budgets) -> Iterator[Sequence[PodInfo]]:
     """Guess what preemption would take if the pod were above all others; that knows every reason to turn a pod down."""
     record = case.trial.attempt(pod_of(changed(case.stored, _above_all)), makes_room=True)
     for candidate in () if record.preemption is None else record.preemption.candidates:
         info = case.trial.scheduler.cache.node_info(candidate.node)
         assert info is not None
         pods = [pod for pod in info.pods if pod.key in candidate.victims]
-        if all(map(may_go, pods)) and not split_by_budgets(pods, budgets)[0]:
+        if all(map(may_go, pods)) and not budgets.split(pods)[0]:
             yield pods
 
 
@@ -90,12 +94,14 @@ def _above_all(pod: Object) -> None:
     pod["spec"]["preemptionPolicy"] = "PreemptLowerPriority"
 
 
-def _of_resources(case: Case, budgets: Sequence[Budget]) -> Sequence[Sequence[PodInfo]]:
+def _of_resources(case: Case, budgets: Budgets) -> Sequence[Sequence[PodInfo]]:
     """Guess by numbers where nothing but resources is short: all sets of one pod, of two and so on, of every node."""
     needs, short = shortages(case, case.only("NodeResourcesFit"))
     nodes: list[_Node] = []
     for row, free in short.items():
         lacks = {name: needs[name] - amount for name, amount in free.items()}
+        if any(lack > _taken(case, row, name) for name, lack in lacks.items()):
+            continue
         node = _Node(case.table.infos[row].pods, lacks, budgets)
         if lacks and node.least:
             nodes.append(node)
@@ -112,16 +118,22 @@ def _of_resources(case: Case, budgets: Sequence[Budget]) -> Sequence[Sequence[Po
     return [some for node in nodes if (some := node.largest_first())]
 
 
+def _taken(case: Case, row: int, name: str) -> int:
+    """Return how much of a resource all pods of a node have."""
+    index = case.table.resource_index(name)
+    return 0 if index < 0 else int(case.table.requested[index, row])
+
+
 class _Node:
     """A node where resources are short, and who on it may go: pods that are alike are as good as each other."""
 
-    def __init__(self, pods: Sequence[PodInfo], lacks: Mapping[str, int], budgets: Sequence[Budget]) -> None:
+    def __init__(self, pods: Sequence[PodInfo], lacks: Mapping[str, int], budgets: Budgets) -> None:
         self._lacks, self._budgets = lacks, budgets
-        kinds: dict[tuple[int | bool, ...], list[PodInfo]] = {}
+        kinds: dict[tuple[tuple[int, ...], tuple[int, ...]], list[PodInfo]] = {}
         for pod in sorted(pods, key=lambda each: (each.priority, each.request.milli_cpu)):
             frees = tuple(pod.requests.get(name, 0) for name in lacks)
             if any(frees) and may_go(pod):
-                kinds.setdefault((*frees, *(budget.covers(pod) for budget in budgets)), []).append(pod)
+                kinds.setdefault((frees, budgets.covering(pod)), []).append(pod)
         self._kinds = list(kinds.values())
         self.pods = sum(map(len, self._kinds))
         #: No smaller set is enough, looking at each resource alone; 0 when not even all pods are.
@@ -141,21 +153,32 @@ class _Node:
         """Return a set of so many pods that frees enough and breaks no budget, of low priority if there is a choice."""
         if not self.sets(size):
             return ()
-        found: list[Sequence[PodInfo]] = []
-        for chosen in combinations_with_replacement(range(len(self._kinds)), size):
-            counts = Counter(chosen)
-            if all(count <= len(self._kinds[kind]) for kind, count in counts.items()):
-                pods = [pod for kind, count in counts.items() for pod in self._kinds[kind][:count]]
-                if self._is_enough(pods):
-                    found.append(pods)
-        return min(found, key=_badness, default=())
+        for chosen in self._enough(size):
+            pods = [self._kinds[kind][turn] for kind, turn in chosen]
+            if not self._budgets.split(pods)[0]:
+                return pods
+        return ()
+
+    def _enough(self, size: int) -> Iterator[Iterator[tuple[int, int]]]:
+        """Yield the sets that free enough, the least bad first: which pod of which kind, budgets left aside."""
+        kinds, turns = _sets_of(len(self._kinds), size)
+        there = np.array([len(kind) for kind in self._kinds], np.int64)
+        frees = np.array([[kind[0].requests.get(name, 0) for name in self._lacks] for kind in self._kinds], np.int64)
+        enough = (frees[kinds].sum(axis=1) >= np.array(list(self._lacks.values()), np.int64)).all(axis=1)
+        places = np.flatnonzero(enough & (turns < there[kinds]).all(axis=1))
+        kinds, turns = kinds[places], turns[places]
+        firsts = [[kind[min(turn, len(kind) - 1)] for turn in range(size)] for kind in self._kinds]
+        priority = np.array([[pod.priority for pod in kind] for kind in firsts], np.int64)[kinds, turns].max(axis=1)
+        cpu = np.array([[pod.request.milli_cpu for pod in kind] for kind in firsts], np.int64)[kinds, turns].sum(axis=1)
+        for place in np.lexsort((cpu, priority)).tolist():
+            yield zip(kinds[place].tolist(), turns[place].tolist(), strict=True)
 
     def largest_first(self) -> Sequence[PodInfo]:
         """Return pods that free enough, taken greedily: what is left when there are too many sets to look at."""
         taken: list[PodInfo] = []
         everybody = [pod for kind in self._kinds for pod in kind]
         for pod in sorted(everybody, key=lambda each: -max(self._shares(each))):
-            if not split_by_budgets([*taken, pod], self._budgets)[0]:
+            if not self._budgets.split([*taken, pod])[0]:
                 taken.append(pod)
             if self._is_enough(taken):
                 return taken
@@ -166,7 +189,17 @@ class _Node:
 
     def _is_enough(self, pods: Sequence[PodInfo]) -> bool:
         frees = all(sum(pod.requests.get(name, 0) for pod in pods) >= lack for name, lack in self._lacks.items())
-        return frees and not split_by_budgets(pods, self._budgets)[0]
+        return frees and not self._budgets.split(pods)[0]
+
+
+@lru_cache(maxsize=64)
+def _sets_of(kinds: int, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return all S sets of `size` pods of some kinds: int64[S, size] the kind of each, and its place among those of the kind."""
+    chosen = np.array(list(combinations_with_replacement(range(kinds), size)), np.int64)
+    turns = np.zeros_like(chosen)
+    for place in range(1, size):
+        turns[:, place] = (turns[:, place - 1] + 1) * (chosen[:, place] == chosen[:, place - 1])
+    return chosen, turns
 
 
 def may_go(pod: PodInfo) -> bool:

@@ -32,17 +32,19 @@ def suggest(case: Case) -> Iterator[Suggestion]:
         for each in case.trial.listers.lister(_CLASSES).list()
         if each.value > own and each.preemption_policy != "Never" and not each.metadata.name.startswith(_SYSTEM)
     )
+    if not classes:
+        return
     low, high = -1, len(classes) - 1
-    if not classes or not _preempts(case, *classes[high][:2]):
+    found = _preempts(case, *classes[high][:2])
+    if found is None:
         return
     while high - low > 1:
         middle = (low + high) // 2
-        if _preempts(case, *classes[middle][:2]):
-            high = middle
-        else:
+        better = _preempts(case, *classes[middle][:2])
+        if better is None:
             low = middle
-    found = _preempts(case, *classes[high][:2])
-    assert found is not None
+        else:
+            high, found = middle, better
     promised, pods = found
     edit = raise_priority(*classes[high][:2], promised)
     edits = [edit, Edit("", "", 0, evicted=pods)]

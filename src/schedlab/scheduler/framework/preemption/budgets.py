@@ -5,7 +5,7 @@ Mirrors: filterPodsWithPDBViolation of pkg/scheduler/framework/plugins/defaultpr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,27 +35,46 @@ class Budget:
         status = budget.status
         return cls(budget.metadata.namespace, selector, status.disruptions_allowed, status.disrupted_pods)
 
-    def covers(self, pod: PodInfo) -> bool:
-        """Whether evicting the pod uses up the budget. Neither an empty selector nor none covers any pod."""
+    def selects(self, pod: PodInfo) -> bool:
+        """Whether the budget speaks of the pod. Neither an empty selector nor none speaks of any pod."""
         return (
             pod.namespace == self.namespace
             and bool(pod.labels)
             and not self.selector.is_empty
             and self.selector.matches(pod.labels)
-            and pod.name not in self.disrupted
         )
 
 
-def split_by_budgets(pods: Iterable[PodInfo], budgets: Sequence[Budget]) -> tuple[list[PodInfo], list[PodInfo]]:
-    """Return the pods that break a budget if all of them are evicted in this order, and the others."""
-    left = [budget.allowed for budget in budgets]
-    breaking: list[PodInfo] = []
-    others: list[PodInfo] = []
-    for pod in pods:
-        breaks = False
-        for index, budget in enumerate(budgets):
-            if budget.covers(pod):
-                left[index] -= 1
-                breaks |= left[index] < 0
-        (breaking if breaks else others).append(pod)
-    return breaking, others
+class Budgets:
+    """All budgets; which of them may cover a pod is found out once for all pods of the same namespace and labels."""
+
+    def __init__(self, budgets: Iterable[Budget] = ()) -> None:
+        self._all = tuple(budgets)
+        self._selecting: dict[tuple[str, tuple[tuple[str, str], ...]], tuple[int, ...]] = {}
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def covering(self, pod: PodInfo) -> tuple[int, ...]:
+        """Return the places of the budgets that evicting the pod uses up."""
+        if not self._all:
+            return ()
+        alike = pod.namespace, tuple(pod.labels.items())
+        places = self._selecting.get(alike)
+        if places is None:
+            places = tuple(place for place, budget in enumerate(self._all) if budget.selects(pod))
+            self._selecting[alike] = places
+        return tuple(place for place in places if pod.name not in self._all[place].disrupted)
+
+    def split(self, pods: Iterable[PodInfo]) -> tuple[list[PodInfo], list[PodInfo]]:
+        """Return the pods that break a budget if all of them are evicted in this order, and the others."""
+        left = [budget.allowed for budget in self._all]
+        breaking: list[PodInfo] = []
+        others: list[PodInfo] = []
+        for pod in pods:
+            breaks = False
+            for place in self.covering(pod):
+                left[place] -= 1
+                breaks |= left[place] < 0
+            (breaking if breaks else others).append(pod)
+        return breaking, others

@@ -10,12 +10,11 @@ Differs: nodes are tried in one fixed order; where only sums matter, many at onc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from schedlab.scheduler.framework.interface import Victims
-from schedlab.scheduler.framework.preemption.budgets import Budget, split_by_budgets
 from schedlab.scheduler.framework.preemption.importance import most_important_first
 from schedlab.scheduler.framework.status import Code, Status, error, is_success, unresolvable
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from schedlab.scheduler.framework.interface import CycleState, Handle
+    from schedlab.scheduler.framework.preemption.budgets import Budgets
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
 
 NO_VICTIMS: Final = unresolvable("No preemption victims found for incoming pod")
@@ -41,7 +41,7 @@ class Preemptor:
 
     pod: PodInfo
     state: CycleState
-    budgets: Sequence[Budget]
+    budgets: Budgets
     now_ns: int
 
 
@@ -95,7 +95,7 @@ def _select_victims(copy: _NodeCopy, preemptor: Preemptor) -> Result:
         assert status is not None
         return status
     ranked = most_important_first(potential, preemptor.now_ns)
-    breaking, others = split_by_budgets(ranked, preemptor.budgets)
+    breaking, others = preemptor.budgets.split(ranked)
 
     def must_go(pod: PodInfo) -> bool:
         copy.add(pod)

@@ -19,7 +19,6 @@ import numpy as np
 
 from schedlab.api.rules.ports import conflicts
 from schedlab.scheduler.framework.helpers.claims import says
-from schedlab.scheduler.framework.preemption.budgets import split_by_budgets
 from schedlab.scheduler.framework.preemption.dry_run import NO_VICTIMS, Preemptor, Result, in_order, select_victims
 from schedlab.scheduler.framework.preemption.known_results import KnownResults
 from schedlab.scheduler.framework.preemption.potential_victims import PotentialVictims
@@ -156,7 +155,7 @@ class _Together:
             pods = ranked.pods
             self._lasting.append(ranked.is_lasting)
             if preemptor.budgets:
-                breaking, others = split_by_budgets(pods, preemptor.budgets)
+                breaking, others = preemptor.budgets.split(pods)
                 self._breaking[at], pods = len(breaking), (*breaking, *others)
             self._victims.extend(pods)
             self._first[at + 1] = len(self._victims)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from schedlab.scheduler.framework.interface import NominatingInfo, PostFilterResult, Victims, Work
-from schedlab.scheduler.framework.preemption.budgets import Budget
+from schedlab.scheduler.framework.preemption.budgets import Budget, Budgets
 from schedlab.scheduler.framework.preemption.candidates import Merit, best_candidates, merits
 from schedlab.scheduler.framework.preemption.dry_run import DryRun, Preemptor, Result, collect
 from schedlab.scheduler.framework.preemption.dry_run_nodes import dry_run_nodes
@@ -113,7 +113,7 @@ class Evaluator:
             return DryRun(), {}
         offset, wanted = handle.random.below(len(rows)), self._wanted(len(rows))
         rows = np.roll(rows, -offset)
-        budgets = [Budget.of(budget) for budget in handle.listers.lister(_BUDGETS).list()]
+        budgets = Budgets(Budget.of(budget) for budget in handle.listers.lister(_BUDGETS).list())
         preemptor = Preemptor(pod, state, budgets, handle.clock.now_ns())
         run = collect(rows, wanted, lambda some: self._try_rows(preemptor, some))
         found = merits(run.candidates, preemptor.now_ns)

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from schedlab.api.views.workloads import PodDisruptionBudget
-from schedlab.scheduler.framework.preemption.budgets import Budget, split_by_budgets
+from schedlab.scheduler.framework.preemption.budgets import Budget, Budgets
 from schedlab.scheduler.framework.types import PodInfo
 from tests.unit.scheduler.plugins.little_cluster import make_pod
 
@@ -45,7 +45,7 @@ BROKEN = {"matchExpressions": [{"key": "app", "operator": "Near", "values": ["x"
     ],
 )
 def test_covers(own: Budget, pod: PodInfo, expected: bool) -> None:  # noqa: FBT001 - a table
-    assert own.covers(pod) is expected
+    assert (Budgets([own]).covering(pod) == (0,)) is expected
 
 
 def names(pods: list[PodInfo]) -> str:
@@ -70,6 +70,23 @@ def test_split(budgets: list[Budget], breaking: str, others: str) -> None:
     """In order, budgets are used up; who comes too late would break one."""
     pods = [make_pod("w1", WEB), make_pod("d1", {"app": "db"}), make_pod("w2", WEB), make_pod("w3", WEB)]
 
-    found = split_by_budgets(pods, budgets)
+    found = Budgets(budgets).split(pods)
 
     assert (names(found[0]), names(found[1])) == (breaking, others)
+
+
+def test_pods_that_are_labelled_alike_are_looked_at_once() -> None:
+    """A cluster has few sets of labels beside its pods, and may have many budgets."""
+    asked: list[str] = []
+
+    class Counting(Budget):
+        def selects(self, pod: PodInfo) -> bool:
+            asked.append(pod.name)
+            return super().selects(pod)
+
+    one = budget(FOR_WEB, disrupted=("w2",))
+    budgets = Budgets([Counting(one.namespace, one.selector, one.allowed, one.disrupted)])
+    pods = [make_pod("w1", WEB), make_pod("w2", WEB), make_pod("d1", {"app": "db"}), make_pod("w3", WEB, namespace="x")]
+
+    assert [budgets.covering(pod) for pod in [*pods, *pods]] == [(0,), (), (), ()] * 2
+    assert asked == ["w1", "d1", "w3"]
