@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 #: How many queries are kept; the one that was not asked for the longest makes room. A column takes 4 bytes a node.
 QUERIES_MAX: Final = 1024
 
+#: How many classes without pods are kept.
+EMPTY_MAX: Final = 16
+
 _ONE_OF: Final = (Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.IN)
 _KEY: Final = "pod-index"
 
@@ -188,9 +191,19 @@ class PodGroups(ABC, Generic[G]):
 
     def replace_pod(self, row: int, old: PodInfo, new: PodInfo) -> None:
         """See Column."""
-        if old.labels != new.labels:
-            self.remove_pod(row, old)
-            self.add_pod(row, new)
+        groups, name = self._groups(new), self._table.names[row]
+        before = self._on_node.get(name, {}).get(old.uid, ())
+        if groups == before:
+            return
+        self._on_node.setdefault(name, {})[new.uid] = groups
+        self._exchange(before, groups, name, row)
+
+    def _exchange(self, before: tuple[G, ...], after: tuple[G, ...], node_name: str, row: int) -> None:
+        """Count a pod that changes its groups: first in, then out, lest there seem to be none meanwhile."""
+        for group in after:
+            self._change(group, node_name, 1, row)
+        for group in before:
+            self._change(group, node_name, -1, row)
 
     def _nodes_copy(self) -> dict[str, dict[str, tuple[G, ...]]]:
         return {name: dict(pods) for name, pods in self._on_node.items()}
@@ -217,6 +230,8 @@ class PodIndex(PodGroups[PodKind]):
         super().__init__(table)
         self._queries_max = queries_max
         self._classes: dict[PodKind, PodClass] = {}
+        #: Classes that had no pod once, the one for which that is the longest ago first.
+        self._emptied: dict[PodKind, None] = {}
         self._by_label: dict[Label, dict[PodClass, None]] = {}
         self._by_namespace: dict[str, dict[PodClass, None]] = {}
         # In order of use, the one to go next first.
@@ -252,15 +267,39 @@ class PodIndex(PodGroups[PodKind]):
         return (pod.kind,)
 
     def _change(self, group: PodKind, node_name: str, step: int, row: int | None) -> None:
-        known = self._classes.get(group)
-        if known is None:
-            known = self._add_class(group)
-        change_count(known.nodes, node_name, step)
+        known = self._class(group)
         if row is not None:
             for counts in known.queries:
                 counts.numbers.change(row, step)
+        self._count(known, node_name, step)
+
+    def _exchange(self, before: tuple[PodKind, ...], after: tuple[PodKind, ...], node_name: str, row: int) -> None:
+        """See PodGroups; queries that count the pod before and afterwards are not told."""
+        gone, come = self._class(before[0]), self._class(after[0])
+        if gone.queries != come.queries:
+            for counts in come.queries:
+                if counts not in gone.queries:
+                    counts.numbers.change(row, 1)
+            for counts in gone.queries:
+                if counts not in come.queries:
+                    counts.numbers.change(row, -1)
+        self._count(come, node_name, 1)
+        self._count(gone, node_name, -1)
+
+    def _count(self, known: PodClass, node_name: str, step: int) -> None:
+        change_count(known.nodes, node_name, step)
         if not known.nodes:
-            self._drop_class(group)
+            self._keep_empty(known.kind)
+
+    def _keep_empty(self, kind: PodKind) -> None:
+        """Keep a class without pods for the next ones: where binding gives pods labels, that of assumed ones is often empty."""
+        self._emptied.pop(kind, None)
+        self._emptied[kind] = None
+        if len(self._emptied) > EMPTY_MAX:
+            oldest = next(iter(self._emptied))
+            del self._emptied[oldest]
+            if not self._classes[oldest].nodes:
+                self._drop_class(oldest)
 
     def _reorder_arrays(self, old_rows: NDArray[np.int64]) -> None:
         for counts in self._counts.values():
@@ -272,6 +311,7 @@ class PodIndex(PodGroups[PodKind]):
         other._on_node = self._nodes_copy()
         for kind, known in self._classes.items():
             other._add_class(kind).nodes = dict(known.nodes)
+        other._emptied = dict(self._emptied)
         for query, counts in self._counts.items():
             copied = other._counts[query] = _Counts(query, counts.numbers.copy())
             other._queries.add(query.guide.selector, copied)
@@ -280,6 +320,9 @@ class PodIndex(PodGroups[PodKind]):
         return other
 
     # --- Classes ---
+
+    def _class(self, kind: PodKind) -> PodClass:
+        return self._classes.get(kind) or self._add_class(kind)
 
     def _add_class(self, kind: PodKind) -> PodClass:
         known = self._classes[kind] = PodClass(kind)

@@ -4,6 +4,7 @@ import pytest
 
 from schedlab.apimachinery.selectors import Selector, everything, from_label_selector, nothing
 from schedlab.scheduler.framework.pod_index import (
+    EMPTY_MAX,
     LabelBuckets,
     PodIndex,
     PodQuery,
@@ -134,15 +135,55 @@ def test_queries_are_bounded() -> None:
     assert list(index._counts) == [app("new"), app("db")]
 
 
-def test_nothing_is_left_of_pods_that_are_gone() -> None:
-    """Classes without pods are dropped with all that was noted about them."""
+def test_little_is_left_of_pods_that_are_gone() -> None:
+    """Few classes without pods are kept, the last to be empty; the others are dropped with all that was noted about them."""
     cluster = three_nodes()
     index = PodIndex.of(cluster.table)
     index.per_node(app("web"))
     for pod in list(cluster.cache.pods()):
         cluster.cache.remove_pod(pod)
+    for number in range(2 * EMPTY_MAX):
+        pod = make_pod("p", {"app": str(number)}, node="n2")
+        cluster.place(pod)
+        cluster.cache.remove_pod(pod)
+    kept = [{"app": str(number)} for number in range(EMPTY_MAX, 2 * EMPTY_MAX)]
 
-    assert (index._classes, index._by_label, index._by_namespace) == ({}, {}, {})
+    assert [each.kind.labels for each in index._classes.values()] == kept
+    assert list(index._by_label) == [label for labels in kept for label in labels.items()]
+    assert index.per_node(app("web")).tolist() == [0, 0, 0]
+
+
+def test_a_class_that_was_empty_counts_again() -> None:
+    """Pods that come back to a class keep it, however many others are empty since."""
+    cluster = three_nodes()
+    index = PodIndex.of(cluster.table)
+    index.per_node(app("db"))
+    cluster.cache.remove_pod(make_pod("p4", node="n3"))
+    cluster.place(make_pod("p6", {"app": "db"}, node="n1"))
+    for number in range(2 * EMPTY_MAX):
+        pod = make_pod("p", {"app": str(number)}, node="n2")
+        cluster.place(pod)
+        cluster.cache.remove_pod(pod)
+    cluster.place(make_pod("p7", {"app": "db"}, node="n2"))
+
+    assert index.per_node(app("db")).tolist() == [1, 1, 0]
+
+
+def test_new_labels_change_what_they_matter_to() -> None:
+    """A pod with other labels is counted in and out where queries tell it from before, and changes nothing elsewhere."""
+    cluster = three_nodes()
+    index = PodIndex.of(cluster.table)
+    same = index.per_domain(app("db"), "zone")
+    tiers = [PodQuery((PodTerm(None, selector("tier", "In", tier)),)) for tier in "xy"]
+    for query in tiers:
+        index.per_node(query)
+    cluster.cache.update_pod(make_pod("p4", {"app": "db", "tier": "x"}, node="n3"))
+    assert [index.per_node(query).tolist() for query in tiers] == [[0, 0, 1], [0, 0, 0]]
+    cluster.cache.update_pod(make_pod("p4", {"app": "db", "tier": "y"}, node="n3"))
+
+    assert [index.per_node(query).tolist() for query in tiers] == [[0, 0, 0], [0, 0, 1]]
+    assert index.per_domain(app("db"), "zone") is same
+    assert (same.changes.count, index.per_node(app("db")).tolist()) == (0, [0, 0, 1])
 
 
 @pytest.mark.parametrize(
