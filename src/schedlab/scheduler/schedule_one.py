@@ -279,7 +279,12 @@ class Attempt:
     def _note(self, search: Search, names: tuple[str, ...], diagnosis: Diagnosis, *, single: bool) -> None:
         """Take the verdicts of the nodes that were turned down into the diagnosis."""
         verdicts = search.verdicts
-        if search.is_clean or len(search.feasible) == len(search.rows) or not verdicts.code.any():
+        if search.is_clean or len(search.feasible) == len(search.rows):
+            return
+        is_found = len(search.feasible) and search.error is None and not self.scheduler.extenders
+        if is_found and not single and not diagnosis.nodes.named():
+            # That is all there is to be known of nodes that were turned down when there are others.
+            diagnosis.nodes.count_searched(int(np.count_nonzero(verdicts.code)))
             return
         failed = np.flatnonzero(verdicts.code)
         if search.error is not None:

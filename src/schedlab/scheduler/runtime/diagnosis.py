@@ -38,14 +38,20 @@ class NodeToStatusMap:
         self._plugins: NDArray[np.int8] = _NO_PLUGINS
         self._named: dict[str, Status] = {}
         self._index: dict[int, int] | None = None
+        #: How many there are of which nobody will ask.
+        self._counted = 0
 
     def __len__(self) -> int:
         named = sum(not self._searched(name) for name in self._named) if self._named else 0
-        return len(self._rows) + named
+        return len(self._rows) + self._counted + named
 
     def set(self, name: str, status: Status) -> None:
         """Give one node a status."""
         self._named[name] = status
+
+    def count_searched(self, number: int) -> None:
+        """Take so many nodes for turned down by the search: it found others, so nobody will ask which and why."""
+        self._counted = number
 
     def set_searched(
         self,
