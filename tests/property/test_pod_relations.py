@@ -309,3 +309,6 @@ def test_equal_to_brute_force(
             apply(cluster, change, f"p{turn}-{number}")
         for pod, constraints in asked if len(cluster.table) else ():
             check_question(cluster, plugins, pod, constraints)
+            if turn % 2:
+                # What is kept for pods with the same spec must not be taken for one with other labels.
+                check_question(cluster, plugins, pod.with_labels({"app": "b", "tier": "x"}), constraints)

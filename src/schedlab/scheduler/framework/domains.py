@@ -50,16 +50,22 @@ class DomainSums:
 
     counts: int64[V + 1], position = id of the value; the last number is always 0: it is what a node without the label
     reads, whose id is -1. positive: how many domains have pods. changes: the values whose number has changed; flips:
-    those that got their first pod or lost their last one.
+    those that got their first pod or lost their last one. is_over: nobody counts here any more.
     """
 
-    __slots__ = ("_version", "changes", "counts", "flips", "label", "positive")
+    __slots__ = ("_version", "changes", "counts", "flips", "is_over", "label", "positive")
 
     def __init__(self, label: LabelColumn, per_node: NDArray[np.int32]) -> None:
         self.label, self._version = label, label.version
         self.counts = sums_by_value(label, per_node)
         self.positive = int(np.count_nonzero(self.counts))
         self.changes, self.flips = Changes(), Changes()
+        self.is_over = False
+
+    @property
+    def is_current(self) -> bool:
+        """Whether they are counted on, and no node has changed its value since they were made."""
+        return not self.is_over and self._version == self.label.version
 
     def is_of(self, label: LabelColumn) -> bool:
         """Whether these are sums by that column, and no node has changed its value since they were made."""
@@ -104,6 +110,11 @@ class NodeCounts:
         """See Column."""
         self.per_node = cast("NDArray[np.int32]", take_rows(self.per_node, old_rows, 0))
         self._sums.clear()
+
+    def end(self) -> None:
+        """Count no more."""
+        for sums in self._sums.values():
+            sums.is_over = True
 
     def copy(self) -> NodeCounts:
         """Return an independent copy, for a copy of the table; sums are made anew there."""

@@ -109,6 +109,7 @@ class LabelColumn:
         self.values = Interner()
         self.ids: NDArray[np.int32] = np.zeros(0, np.int32)
         self.version = 0
+        self._grouped: tuple[int, NDArray[np.int64], NDArray[np.int64]] | None = None
 
     def reorder(self, old_rows: NDArray[np.int64]) -> None:
         """See Column."""
@@ -127,6 +128,15 @@ class LabelColumn:
         if self.ids[row] != found:
             self.ids[row] = found
             self.version += 1
+
+    def rows_of(self, value: int) -> NDArray[np.int64]:
+        """Return the rows with the value of that id, in order; not to be changed."""
+        if self._grouped is None or self._grouped[0] != self.version:
+            order = np.argsort(self.ids, kind="stable")
+            ends = np.cumsum(np.bincount(self.ids + 1, minlength=len(self.values) + 1))
+            self._grouped = self.version, order, ends
+        _, order, ends = self._grouped
+        return order[ends[value] : ends[value + 1]]
 
     def add_pod(self, row: int, pod: PodInfo) -> None:
         """Labels of nodes do not depend on pods."""
@@ -185,6 +195,8 @@ class NodeTable:
         #: Counts the times that rows have moved, and the times that nodes have changed or rows have moved.
         self.order = 0
         self.nodes_version = 0
+        #: Counts the times that columns were dropped.
+        self.columns_version = 0
         self._columns: dict[object, Column] = {}
         #: Those of them that are told of pods.
         self._pod_columns: dict[object, Column] = {}
@@ -227,6 +239,7 @@ class NodeTable:
         self._columns.pop(key, None)
         self._pod_columns.pop(key, None)
         self._broken.pop(key, None)
+        self.columns_version += 1
 
     def _note_broken(self, key: object, error: Exception) -> None:
         if isinstance(error, AssertionError):
@@ -238,6 +251,7 @@ class NodeTable:
         for key in self._broken:
             self._columns.pop(key, None)
             self._pod_columns.pop(key, None)
+        self.columns_version += 1
 
     def changed_since(self, clock: int) -> Sequence[int] | None:
         """Return the rows that have changed since a reading of `clock`; None when that is too long ago."""

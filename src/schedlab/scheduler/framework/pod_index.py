@@ -369,6 +369,7 @@ class PodIndex(PodGroups[PodKind]):
     def _drop(self, query: PodQuery) -> None:
         counts = self._counts.pop(query)
         self._queries.remove(query.guide.selector, counts)
+        counts.numbers.end()
         for known in counts.classes:
             known.queries.remove(counts)
 

@@ -89,3 +89,34 @@ def test_sums_by_value() -> None:
 
     assert sums.tolist() == [2, 0]
     assert sums[label.ids].tolist() == [2, 0, 2]
+
+
+def test_sums_are_current_until_nodes_change_or_counting_ends() -> None:
+    """Whoever keeps sums is told when they do not go along any more."""
+    cluster = three_nodes()
+    label = cluster.table.label("zone")
+    counts = NodeCounts(np.array([1, 1, 1], np.int32))
+    before = counts.by_domain(label)
+    counts.change(0, 1)
+    assert before.is_current
+    cluster.cache.set_node(make_node("n2", {"zone": "b"}))
+    cluster.cache.refresh()
+    after = counts.by_domain(label)
+    assert (before.is_current, after.is_current) == (False, True)
+    counts.end()
+
+    assert not after.is_current
+
+
+def test_rows_of_a_value_follow_nodes() -> None:
+    """The rows of a domain are those of the nodes that are in it now, in order."""
+    cluster = three_nodes()
+    label = cluster.table.label("zone")
+    places = {value: label.values.find(value) for value in "ab"}
+    assert {value: label.rows_of(at).tolist() for value, at in places.items()} == {"a": [0], "b": [2]}
+    cluster.cache.set_node(make_node("n2", {"zone": "b"}))
+    cluster.cache.set_node(make_node("n1", {"zone": "c"}))
+    cluster.cache.refresh()
+
+    assert {value: label.rows_of(at).tolist() for value, at in places.items()} == {"a": [], "b": [1, 2]}
+    assert label.rows_of(label.values.find("c")).tolist() == [0]

@@ -125,9 +125,11 @@ def test_queries_are_bounded() -> None:
     cluster = three_nodes()
     index = cluster.table.column("small", lambda: PodIndex(cluster.table, queries_max=2))
     index.per_node(app("web"))
-    index.per_node(app("db"))
+    dropped = index.per_domain(app("db"), "zone")
     index.per_node(app("web"))
+    assert dropped.is_current
     index.per_node(app("new"))
+    assert not dropped.is_current
     cluster.place(make_pod("p6", {"app": "db"}, node="n2"))
 
     assert list(index._counts) == [app("web"), app("new")]

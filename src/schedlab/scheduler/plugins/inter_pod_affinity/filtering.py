@@ -16,6 +16,7 @@ from schedlab.scheduler.framework.pod_index import PodIndex
 from schedlab.scheduler.framework.status import NodeStatuses, Status, unresolvable, unschedulable
 from schedlab.scheduler.plugins.inter_pod_affinity.terms import (
     IncomingTerm,
+    KeptByFacts,
     TermIndex,
     TermLookups,
     all_of,
@@ -52,15 +53,17 @@ class DomainCounts:
     def __init__(self, table: NodeTable) -> None:
         self._table = table
         self._by_key: dict[str, NDArray[np.int64]] = {}
+        #: Keys whose array is that of the sums.
+        self._sums: dict[str, DomainSums] = {}
         #: Keys whose array is this object's own.
         self._own: dict[str, None] = {}
-        # How many numbers are greater than 0.
+        # How many numbers are greater than 0, those of sums left out.
         self._positive = 0
 
     def copy(self) -> DomainCounts:
         """Return an independent copy for a dry run."""
         other = DomainCounts(self._table)
-        other._by_key, other._positive = dict(self._by_key), self._positive
+        other._by_key, other._sums, other._positive = dict(self._by_key), dict(self._sums), self._positive
         self._own.clear()
         return other
 
@@ -72,7 +75,12 @@ class DomainCounts:
     @property
     def is_zero(self) -> bool:
         """Whether there is no number but 0."""
-        return not self._positive
+        return not self._positive and not any(sums.positive for sums in self._sums.values())
+
+    @property
+    def goes_along(self) -> bool:
+        """Whether all numbers are those of sums, so that they stay right when pods come and go."""
+        return len(self._sums) == len(self._by_key)
 
     def count(self, all_sums: Iterable[DomainSums]) -> None:
         """Add the numbers of the domains of some keys; the sums of a key that comes once are used as they are."""
@@ -80,12 +88,16 @@ class DomainCounts:
             key = sums.label.key
             known = self._by_key.get(key)
             if known is None:
-                self._by_key[key] = sums.counts
-                self._positive += sums.positive
+                self._by_key[key], self._sums[key] = sums.counts, sums
             else:
-                self._by_key[key] = both = known + sums.counts
+                self._positive += int(np.count_nonzero(sums.counts[known == 0])) + self._release(key)
+                self._by_key[key] = known + sums.counts
                 self._own[key] = None
-                self._positive += int(np.count_nonzero(both)) - int(np.count_nonzero(known))
+
+    def _release(self, key: str) -> int:
+        """Let the numbers of a key not be those of sums any more; return how many of those were greater than 0."""
+        sums = self._sums.pop(key, None)
+        return 0 if sums is None else sums.positive
 
     def change(self, node: Node, key: str, step: int) -> None:
         """Add to the domain of one node, if it is in one."""
@@ -96,6 +108,7 @@ class DomainCounts:
         if key not in self._own:
             counts = self._by_key[key] = counts.copy()
             self._own[key] = None
+            self._positive += self._release(key)
         place = self._table.label(key).values.find(value)
         before = int(counts[place])
         counts[place] = before + step
@@ -153,8 +166,13 @@ class FilterState:
         return self.affinity.is_zero and _meets_all(self.affinity_terms, self.pod)
 
 
-def make_state(table: NodeTable, pod: PodInfo, namespaces: Lister, lookups: TermLookups) -> FilterState:
-    """Count what the required terms speak of, in both directions."""
+def make_state(
+    table: NodeTable, pod: PodInfo, namespaces: Lister, lookups: TermLookups, kept: KeptByFacts[FilterState]
+) -> FilterState:
+    """Count what the required terms speak of, in both directions; for pods that were made alike that is done once."""
+    found = kept.find(table, pod)
+    if found is not None:
+        return found
     index = PodIndex.of(table)
     state = FilterState(
         pod,
@@ -175,6 +193,8 @@ def make_state(table: NodeTable, pod: PodInfo, namespaces: Lister, lookups: Term
     state.affinity.count(affinity)
     state.anti.count(anti)
     state.sums = (*existing_anti, *affinity, *anti)
+    if state.existing_anti.goes_along and state.affinity.goes_along and state.anti.goes_along:
+        kept.keep(table, pod, state, state.sums)
     return state
 
 
@@ -198,7 +218,7 @@ def changed_rows(state: FilterState, since: Mark | None) -> tuple[Mark, Sequence
             return now, None
         for value in values:
             flipped[sums.label, value] = None
-    return now, [row for label, value in flipped for row in np.flatnonzero(label.ids == value).tolist()]
+    return now, [row for label, value in flipped for row in label.rows_of(value).tolist()]
 
 
 def update_with_pod(state: FilterState, changed: PodInfo, node: Node, step: int) -> None:

@@ -25,7 +25,7 @@ from schedlab.scheduler.framework.pod_index import PodIndex
 from schedlab.scheduler.framework.status import SKIP, NodeStatuses, Status, error, unresolvable, unschedulable
 from schedlab.scheduler.framework.types import AffinityTerm, PodInfo
 from schedlab.scheduler.plugins.inter_pod_affinity import explaining, filtering, scoring
-from schedlab.scheduler.plugins.inter_pod_affinity.terms import TermIndex, TermLookups, matches_all
+from schedlab.scheduler.plugins.inter_pod_affinity.terms import KeptByFacts, TermIndex, TermLookups, matches_all
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,6 +63,8 @@ class InterPodAffinity:
         self._namespaces = handle.listers.lister("namespaces")
         self._lookups = TermLookups(self._namespaces)
         self._weights = scoring.KnownWeights()
+        self._filter_states: KeptByFacts[filtering.FilterState] = KeptByFacts(self._namespaces)
+        self._score_parts: KeptByFacts[scoring.Parts] = KeptByFacts(self._namespaces)
         # From the start, when there are few pods, lest the first cycle takes long.
         PodIndex.of(handle.table)
         TermIndex.of(handle.table)
@@ -130,7 +132,7 @@ class InterPodAffinity:
                 or TermIndex.of(table).has(TermKind.REQUIRED_ANTI)
             ):
                 return None, SKIP
-            own = filtering.make_state(table, pod, self._namespaces, self._lookups)
+            own = filtering.make_state(table, pod, self._namespaces, self._lookups, self._filter_states)
         except SelectorError as cause:
             return None, unresolvable(f"parsing pod: {cause}")
         if not own.affinity_terms and not own.anti_terms and own.existing_anti.is_zero:
@@ -193,7 +195,9 @@ class InterPodAffinity:
         has_preferences = bool(pod.preferred_affinity_terms or pod.preferred_anti_affinity_terms)
         if not has_preferences and (self._ignores_preferred_terms_of_others or not TermIndex.of(table).has(*_SCORED)):
             return SKIP
-        own = scoring.make_state(table, pod, self._namespaces, self._hard_affinity_weight, self._lookups, self._weights)
+        own = scoring.make_state(
+            table, pod, self._namespaces, self._hard_affinity_weight, self._lookups, self._weights, self._score_parts
+        )
         if not own:
             return SKIP
         state.write(_SCORE_STATE, own)

@@ -15,6 +15,7 @@ from schedlab.scheduler.framework.pod_facts import TermKind
 from schedlab.scheduler.framework.pod_index import PodIndex
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
 from schedlab.scheduler.plugins.inter_pod_affinity.terms import (
+    KeptByFacts,
     PlacedTerm,
     TermIndex,
     TermLookups,
@@ -96,6 +97,8 @@ class KnownWeights:
         return found
 
 
+#: What terms contribute: pods by domain, and what each of them counts.
+Parts: TypeAlias = "tuple[tuple[DomainSums, int], ...]"
 #: What pre_score leaves for score: weights by topology key; none when no term met a pod in a domain.
 ScoreState: TypeAlias = dict[str, DomainWeights]
 
@@ -129,12 +132,19 @@ def make_state(
     hard_affinity_weight: int,
     lookups: TermLookups,
     known: KnownWeights,
+    kept: KeptByFacts[Parts],
 ) -> ScoreState:
-    """Add up what all terms contribute."""
+    """Add up what all terms contribute; for pods that were made alike it is found out once what does."""
+    found = kept.find(table, pod)
+    if found is None:
+        every = contributions(table, pod, namespaces, hard_affinity_weight, lookups)
+        found = tuple((each.sums, each.weight) for each in every)
+        kept.keep(table, pod, found, tuple(sums for sums, _ in found))
     parts: dict[str, list[tuple[DomainSums, int]]] = {}
-    for each in contributions(table, pod, namespaces, hard_affinity_weight, lookups):
-        if each.sums.positive:
-            parts.setdefault(each.sums.label.key, []).append((each.sums, each.weight))
+    for part in found:
+        sums, _ = part
+        if sums.positive:
+            parts.setdefault(sums.label.key, []).append(part)
     return {key: known.of(some) for key, some in parts.items()}
 
 

@@ -8,9 +8,10 @@ Differs: upstream goes through the terms of every pod with affinity in each cycl
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -34,11 +35,15 @@ if TYPE_CHECKING:
     from schedlab.scheduler.framework.pod_facts import PodFacts
     from schedlab.scheduler.framework.types import AffinityTerm, NodeInfo, PodInfo
 
+T = TypeVar("T")
+
 #: How many terms keep their numbers by node; the one that was not asked for the longest makes room.
 COUNTS_MAX: Final = 1024
 
 #: For so many kinds of pods lookups are kept.
 _LOOKUPS_MAX: Final = 256
+#: For so many kinds of pods it is kept what follows from terms.
+_KEPT_MAX: Final = 8
 _KEY: Final = "affinity-terms"
 _TERMS_OF: Final[Mapping[TermKind, Callable[[PodInfo], tuple[AffinityTerm, ...]]]] = {
     TermKind.REQUIRED: lambda pod: pod.required_affinity_terms,
@@ -74,6 +79,8 @@ class TermIndex(PodGroups[KnownTerm]):
         self._counts_max = counts_max
         self._terms: dict[KnownTerm, PlacedTerm] = {}
         self._by_kind: dict[TermKind, LabelBuckets[PlacedTerm]] = {kind: LabelBuckets() for kind in TermKind}
+        #: Grows when a term gets its first pod or loses its last one.
+        self.version = 0
         # In order of use, the one to go next first.
         self._counts: dict[PlacedTerm, NodeCounts] = {}
 
@@ -116,7 +123,7 @@ class TermIndex(PodGroups[KnownTerm]):
                 per_node[self._table.row_of[name]] = number
             counts = NodeCounts(per_node)
             if len(self._counts) >= self._counts_max:
-                del self._counts[next(iter(self._counts))]
+                self._counts.pop(next(iter(self._counts))).end()
         self._counts[placed] = counts
         return counts
 
@@ -131,6 +138,7 @@ class TermIndex(PodGroups[KnownTerm]):
         return other
 
     def _add_term(self, known: KnownTerm) -> PlacedTerm:
+        self.version += 1
         placed = self._terms[known] = PlacedTerm(known)
         self._by_kind[known.kind].add(known.term.selector, placed)
         return placed
@@ -147,6 +155,7 @@ class TermIndex(PodGroups[KnownTerm]):
         if counts is not None and row is not None:
             counts.change(row, step)
         if not placed.nodes:
+            self.version += 1
             del self._terms[group]
             self._by_kind[placed.kind].remove(placed.term.selector, placed)
             self._counts.pop(placed, None)
@@ -257,6 +266,60 @@ class TermLookups:
             if term.namespace_selector.matches(namespace.metadata.labels)
         ]
         return tuple(sorted({*term.namespaces, *selected}))
+
+
+class _Kept(NamedTuple, Generic[T]):
+    """Something made for a pod with these labels, in a namespace with those, when the rest was as told."""
+
+    made: T
+    sums: tuple[DomainSums, ...]
+    table: NodeTable
+    columns_version: int
+    terms: TermIndex
+    terms_version: int
+    labels: Mapping[str, str]
+    namespace_labels: Mapping[str, str] | None
+
+
+class KeptByFacts(Generic[T]):
+    """What was made for the kinds of pods that came last, of numbers of pods that go along with the pods.
+
+    It holds while the terms of pods on nodes are the same ones, the pods are of the same kind and the numbers are current.
+    """
+
+    def __init__(self, namespaces: Lister) -> None:
+        self._namespaces = namespaces
+        self._kept: OrderedDict[PodFacts, _Kept[T]] = OrderedDict()
+
+    def find(self, table: NodeTable, pod: PodInfo) -> T | None:
+        """Return what was made for a pod like this one, None when it does not hold."""
+        kept = self._kept.get(pod.facts)
+        if (
+            kept is None
+            or kept.table is not table
+            or kept.columns_version != table.columns_version
+            or kept.terms_version != kept.terms.version
+            or kept.labels != pod.labels
+            or kept.namespace_labels != namespace_labels(pod.namespace, self._namespaces)
+        ):
+            return None
+        for sums in kept.sums:
+            if not sums.is_current:
+                return None
+        return kept.made
+
+    def keep(self, table: NodeTable, pod: PodInfo, made: T, sums: tuple[DomainSums, ...]) -> None:
+        """Keep what was made of these sums, unless it depends on what namespaces there are."""
+        if table.past is not None or not all(_is_settled(known.term) for known in pod.known_terms):
+            return
+        terms = TermIndex.of(table)
+        labels = namespace_labels(pod.namespace, self._namespaces)
+        self._kept.pop(pod.facts, None)
+        self._kept[pod.facts] = _Kept(
+            made, sums, table, table.columns_version, terms, terms.version, pod.labels, labels
+        )
+        if len(self._kept) > _KEPT_MAX:
+            self._kept.popitem(last=False)
 
 
 def _is_settled(term: AffinityTerm) -> bool:
