@@ -178,6 +178,7 @@ def _put_together(record: FilterRecord) -> None:
     if every is not None:
         record.full_code, record.full_reason = every
     record.changed_rows = record.changed_code = record.changed_reason = None
+    record.follows = False
 
 
 @pytest.mark.parametrize("few", [0, 6], ids=["rows at once", "rows one by one"])

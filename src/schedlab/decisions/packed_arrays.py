@@ -4,6 +4,7 @@ Most arrays of a record say little: all nodes passed, the nodes visited follow e
 that passed. So each array becomes the first of these that it is:
 
     same      equal to an array of the same attempt before it
+    passed    the first nodes visited that nobody objects to, where that follows from the verdicts on all nodes
     range     rows that follow each other, round the end of the table
     constant  one value everywhere
     numbers   a piece of all attempts' numbers of that name, in the smallest integer type that holds them all
@@ -34,6 +35,7 @@ _INTEGER_TYPES: Final = tuple(
 )
 #: Arrays of rows of the table: they may be ranges, and equal to each other.
 _ROWS: Final = frozenset(("filter.visited", "passed_filters", "feasible", "score.rows"))
+_PASSED: Final = "passed_filters"
 _REASONS: Final = ("filter.reason", "filter.full_reason", "filter.changed_reason")
 #: So many values of an array are looked at before all of them are.
 _PROBED: Final = 8
@@ -46,11 +48,11 @@ Arrays: TypeAlias = dict[str, Array]
 class PackedArray(msgspec.Struct, frozen=True, array_like=True):
     """One array: how it is kept, its dtype and shape, and what that way needs.
 
-    same: `other` is the name of the equal array. range: `numbers` are first row and size of the table. constant:
+    same: `other` is the name of the equal array. passed: the shape says how many there are. range: `numbers` are first row and size of the table. constant:
     `numbers` is the value. numbers: `numbers` is where it begins in the block's numbers of its name.
     """
 
-    way: Literal["same", "range", "constant", "numbers"]
+    way: Literal["same", "passed", "range", "constant", "numbers"]
     dtype: str
     shape: tuple[int, ...]
     other: str = ""
@@ -80,8 +82,10 @@ def pack(attempts: Sequence[tuple[Arrays, int]]) -> bytes:
     """Return the arrays of attempts, each with how many nodes it was made on."""
     made: list[dict[str, PackedArray]] = [{} for _ in attempts]
     numbers: dict[str, PackedNumbers] = {}
-    rows = _Rows([nodes for _, nodes in attempts])
-    for name in dict.fromkeys(name for arrays, _ in attempts for name in arrays):
+    rows = _Rows([nodes for _, nodes in attempts], [_follows(arrays) for arrays, _ in attempts])
+    # What filters say first, also where the first attempts lack some of it: the nodes that passed follow from it.
+    names = sorted(dict.fromkeys(name for arrays, _ in attempts for name in arrays), key=_is_no_verdict)
+    for name in names:
         column = [arrays.get(name) for arrays, _ in attempts]
         collected = _Numbers()
         found = rows.pack_column(name, column, collected) if name in _ROWS else collected.pack_column(column)
@@ -157,15 +161,22 @@ def pack_numbers(parts: Sequence[Array]) -> PackedNumbers:
 class _Rows:
     """Packs arrays of rows: a column has one of each attempt, which was made on so many nodes."""
 
-    def __init__(self, nodes: Sequence[int]) -> None:
-        self._nodes = nodes
+    def __init__(self, nodes: Sequence[int], follows: Sequence[bool]) -> None:
+        self._nodes, self._follows = nodes, follows
         self._columns: dict[str, Sequence[Array | None]] = {}
 
     def pack_column(self, name: str, column: Sequence[Array | None], numbers: _Numbers) -> list[PackedArray | None]:
         twin = next((other for other, theirs in self._columns.items() if all(map(is_, column, theirs))), "")
         if twin:
             return [None if values is None else _same(values.dtype, values.shape, twin) for values in column]
-        found = [None if values is None else self._pack(at, values, numbers) for at, values in enumerate(column)]
+        found = [
+            None
+            if values is None
+            else _passed(values.dtype, values.shape)
+            if name == _PASSED and self._follows[at]
+            else self._pack(at, values, numbers)
+            for at, values in enumerate(column)
+        ]
         self._columns[name] = column
         return found
 
@@ -181,6 +192,20 @@ class _Rows:
 @lru_cache(maxsize=256)
 def _same(dtype: np.dtype[Any], shape: tuple[int, ...], other: str) -> PackedArray:
     return PackedArray("same", dtype.str, shape, other)
+
+
+@lru_cache(maxsize=256)
+def _passed(dtype: np.dtype[Any], shape: tuple[int, ...]) -> PackedArray:
+    return PackedArray("passed", dtype.str, shape)
+
+
+def _is_no_verdict(name: str) -> bool:
+    return not name.startswith("filter.")
+
+
+def _follows(arrays: Arrays) -> bool:
+    """Whether what filters say of the nodes visited follows from what they say of all nodes: then it is left out."""
+    return "filter.full_code" in arrays and "filter.code" not in arrays
 
 
 def _constant(values: Array) -> int | None:
@@ -208,6 +233,8 @@ def _unpack_array(packed: PackedArray, others: Mapping[str, Array], numbers: Pac
     """Return the array as it was; `others` are those of its attempt unpacked before it, `numbers` those of its name."""
     if packed.way == "same":
         return others[packed.other].astype(packed.dtype)
+    if packed.way == "passed":
+        return _unpack_passed(others)[: packed.shape[0]].astype(packed.dtype)
     if packed.way == "range":
         first, nodes = packed.numbers
         return ring(first, packed.shape[0], nodes).astype(packed.dtype)
@@ -217,6 +244,15 @@ def _unpack_array(packed: PackedArray, others: Mapping[str, Array], numbers: Pac
     values = np.frombuffer(numbers.data, numbers.stored)
     start, size = packed.numbers[0], int(np.prod(packed.shape))
     return values[start : start + size].reshape(packed.shape).astype(packed.dtype)
+
+
+def _unpack_passed(arrays: Mapping[str, Array]) -> Array:
+    """Return the nodes visited that nobody objects to."""
+    objects: NDArray[np.bool_] = np.any(arrays["filter.full_code"], axis=0)
+    if "filter.changed_rows" in arrays:
+        objects[arrays["filter.changed_rows"]] = np.any(arrays["filter.changed_code"], axis=0)
+    visited = arrays["filter.visited"]
+    return visited[~objects[visited]]
 
 
 # --- Reasons ---------------------------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 Attempts that follow each other are alike, and a call costs more than the bytes it is for: so the records of some dozens
 of them wait as they are, and then become a block:
 
-    arrays     packed and compressed together (`packed_arrays`); scores that follow from the raw ones are not kept
+    arrays     packed and compressed together (`packed_arrays`); scores that follow from the raw ones are not kept, nor
+               verdicts on nodes visited that follow from those on all nodes
     the rest   by field: the one value that all have, or a column of numbers or of values, equal ones shared
 
 Names of nodes are shared between attempts, as long as they are the same. Pods are not kept: a block stays as long as one of
@@ -225,6 +226,8 @@ class Packer:
         """Pack a record, which is taken over; return where it is."""
         if record.score is not None:
             record.score.drop_what_follows()
+        if record.filter is not None:
+            record.filter.drop_what_follows()
         block = self._block
         place = block.add(record)
         if block.is_full:
@@ -285,6 +288,7 @@ def _whole(
             ids = getattr(verdicts, attribute)
             if ids is not None:
                 setattr(verdicts, attribute, with_own_reasons(ids, reasons))
+        verdicts.work_out()
     if record.score is not None:
         record.score = _copy_score(record.score)
         for attribute, name in _SCORE_NAMES:

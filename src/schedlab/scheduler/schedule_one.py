@@ -111,6 +111,8 @@ class Attempt:
         self._signature: bytes | None = None
         self._filters: FilterRun | None = None
         self._evaluation: Evaluation | None = None
+        # Whether what is recorded of the nodes that were visited is what is recorded of all nodes.
+        self._is_known = False
         # What is recorded as nodes that passed all filters: mostly they are feasible, and scored, as well.
         self._passed: NDArray[np.int64] | None = None
         # Nodes as an extender sent them back, by row.
@@ -516,6 +518,7 @@ class Attempt:
             verdicts.second_pass,
         )
         self.record.filter = made if before is None else _append(before, made)
+        self._is_known = search.is_known and before is None
 
     def _record_search(self, diagnosis: Diagnosis, feasible: NDArray[np.int64] | None) -> None:
         record = self.record
@@ -530,6 +533,7 @@ class Attempt:
         if self.scheduler.full and record.filter is not None and self._filters is not None:
             said, every = record.filter, self._filters.every_verdict()
             said.full_code, said.full_reason, said.changed_rows, said.changed_code, said.changed_reason = every
+            said.follows = self._is_known
 
     def _record_scores(
         self, rows: NDArray[np.int64], scores: Scores, total: NDArray[np.int64], *, complete: bool = True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from schedlab.api.views.core import Pod
@@ -16,6 +18,10 @@ NO_CPU = "Insufficient cpu"
 
 def pod(name: str = "p", uid: str = "uid-p") -> PodInfo:
     return PodInfo(Pod(metadata=ObjectMeta(name=name, namespace="default", uid=uid)))
+
+
+#: In place of arrays that a record is without.
+NOTHING: Any = None
 
 
 def filter_record() -> FilterRecord:

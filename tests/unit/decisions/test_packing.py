@@ -72,6 +72,62 @@ def test_scores_of_plugins_without_an_offset_are_kept(others: list[int]) -> None
     assert "score.total" not in _blob(packed).attempts[0]
 
 
+@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_verdicts_that_follow_from_those_on_all_nodes_are_not_kept(seed: int, changed: bool) -> None:  # noqa: FBT001 - of the test
+    """They, and the nodes that passed, are worked out when they are read, while the block is open and afterwards."""
+    chance = np.random.default_rng(seed)
+    record = _known_record(chance, changed=changed)
+    before = _plain(record)
+    packer = Packer()
+    # One before it that has fewer arrays, and these in another order.
+    packer.pack(records.scheduled(filter=None))
+    block, place = packer.pack(record)
+    assert record.filter is not None
+    assert record.filter.code is None
+    assert _plain(block.cycle(place)) == before
+    packer.close_block()
+    kept = _blob(block).attempts[place]
+
+    assert _plain(block.cycle(place)) == before
+    assert not {"filter.code", "filter.failed_plugin", "filter.reason"} & set(kept)
+    assert [kept[name].way for name in ("passed_filters", "feasible", "score.rows")] == ["passed", "same", "same"]
+
+
+def _known_record(chance: np.random.Generator, *, changed: bool) -> CycleRecord:
+    """An attempt on 20 nodes with three filters, of which all say something about every node."""
+    full_code = chance.choice([0, 0, 0, 2, 3], (3, 20)).astype(np.uint8)
+    texts = np.array([REASONS.id_of((text,)) for text in ("a", "b", "c")], np.int32).reshape(-1, 1)
+    filters = FilterRecord(
+        ("A", "B", "C"),
+        (np.arange(12, dtype=np.int32) + 15) % 20,
+        records.NOTHING,
+        records.NOTHING,
+        records.NOTHING,
+        full_code=full_code,
+        full_reason=np.where(full_code != 0, texts, 0).astype(np.int32),
+    )
+    if changed:
+        code = chance.choice([0, 2], (3, 4)).astype(np.uint8)
+        filters.changed_rows = np.array([0, 17, 3, 12], np.int32)
+        filters.changed_code, filters.changed_reason = code, np.where(code != 0, texts, 0).astype(np.int32)
+    every = filters.every_verdict()
+    assert every is not None
+    codes, reasons = every
+    said = [next((at for at in range(3) if codes[at, row]), -1) for row in filters.visited.tolist()]
+    places = [(at, row) if at >= 0 else (0, row) for at, row in zip(said, filters.visited.tolist(), strict=True)]
+    filters.failed_plugin = np.array(said, np.int8)
+    filters.code = np.array([codes[place] for place in places], np.uint8)
+    filters.reason = np.array([reasons[place] for place in places], np.int32)
+    filters.follows = True
+    passed = filters.visited[filters.failed_plugin == -1][:-1]
+    score = records.score_record()
+    score.rows = passed
+    return records.scheduled(
+        filter=filters, passed_filters=passed, feasible=passed, score=score, node_names=[str(n) for n in range(20)]
+    )
+
+
 def _pack(record: CycleRecord) -> Block:
     """The record in a block of its own, compressed."""
     packer = Packer()

@@ -62,6 +62,8 @@ class FilterRecord:
     full_code, full_reason: [P, N] verdicts of every plugin on every node of the table (row order, nominated pods left
     out), only in full mode, else None. Attempts that follow each other share them: on changed_rows: int32[K] those in
     changed_code, changed_reason: [P, K] count in their place. `every_verdict` puts the two together.
+    follows: failed_plugin, code and reason are what these say of the nodes visited, and the nodes that passed all filters
+    are the first of those where nobody objects. Then it may be without failed_plugin, code and reason, which are None.
     """
 
     plugins: tuple[str, ...]
@@ -76,6 +78,26 @@ class FilterRecord:
     changed_rows: NDArray[np.int32] | None = None
     changed_code: NDArray[np.uint8] | None = None
     changed_reason: NDArray[np.int32] | None = None
+    follows: bool = False
+
+    def drop_what_follows(self) -> None:
+        """Be without what follows from the verdicts on all nodes."""
+        if self.follows:
+            self.failed_plugin = self.code = self.reason = _NOTHING
+
+    def work_out(self) -> None:
+        """Be whole again."""
+        every = self.every_verdict()
+        if self.code is not None or every is None:
+            return
+        codes, reasons = (verdicts[:, self.visited] for verdicts in every)
+        objects = codes != 0
+        failed = objects.any(axis=0)
+        first, places = objects.argmax(axis=0), np.arange(len(self.visited))
+        self.failed_plugin = np.where(failed, first, PASSED).astype(np.int8)
+        # Where nobody objects, the first plugin says so.
+        self.code, self.reason = codes[first, places], reasons[first, places]
+        self.follows = True
 
     def every_verdict(self) -> tuple[NDArray[np.uint8], NDArray[np.int32]] | None:
         """Return code: uint8[P, N] and reason: int32[P, N] of every plugin on every node, not to be changed; None when

@@ -156,6 +156,8 @@ class Search:
     error: Status | None = None
     #: Whether it is known that nobody objects to any of the nodes visited.
     is_clean: bool = False
+    #: Whether the verdicts are those that `every_verdict` tells of these nodes.
+    is_known: bool = False
 
 
 class FilterRun:
@@ -247,7 +249,7 @@ class FilterRun:
             columns(kept.first_code, rows, total),
             columns(kept.first_reason, rows, total),
         )
-        return Search(rows, verdicts, rows[fits[:wanted]])
+        return Search(rows, verdicts, rows[fits[:wanted]], is_known=True)
 
     def search_rows(self, rows: NDArray[np.int64], wanted: int, start: int) -> Search:
         """Visit only `rows`, in their order, beginning at `start` modulo their number."""
