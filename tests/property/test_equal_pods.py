@@ -285,7 +285,7 @@ def test_a_pod_that_was_made_like_others_goes_by_routine(*, full: bool) -> None:
     """From the fourth on, unless a pod is nominated or terms speak of other pods; nodes are visited in turn."""
     container = {"name": "c", "resources": {"requests": {"cpu": "100m"}}}
     shy = {"containers": [container], "affinity": _apart_by("zone")}
-    templates: Any = [({}, {"containers": [container]}), ({}, shy), ({}, shy)]
+    templates: Any = [({}, {"containers": [container]}), ({}, shy), ({}, _pinned(container))]
     config = {**CONFIG, "percentageOfNodesToScore": 50}
     worlds = [World(templates, shares=shares, full=full, config=config) for shares in (True, False)]
     for world in worlds:
@@ -302,6 +302,12 @@ def test_a_pod_that_was_made_like_others_goes_by_routine(*, full: bool) -> None:
             (("pod", 0, 2), 2),
             (("nominated", clusters.NODE_NAMES[0], "64"), 0),
             (("pod", 0, 2), 2),
+            (("pod", 2, 3), 0),
+            (("pod", 2, 2), 2),
+            (("node", clusters.NODE_NAMES[0], _node_in("b")), 0),
+            (("pod", 2, 2), 2),
+            (("left", clusters.NODE_NAMES[0]), 0),
+            (("pod", 2, 1), 0),
             (("pod", 1, 1), 0),
             (("pod", 0, 2), 0),
         ):
@@ -405,9 +411,7 @@ def test_pods_that_a_filter_skips_share_nothing_with_those_that_it_judges() -> N
 def test_search_begins_at_a_node_that_there_is_after_others_have_gone() -> None:
     """Pods for one node let the next search begin at the last of four nodes; then two of them go."""
     container = {"name": "c", "resources": {"requests": {"cpu": "100m"}}}
-    field = {"key": "metadata.name", "operator": "In", "values": [clusters.NODE_NAMES[0]]}
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": [field]}]}}
-    pinned: dict[str, Any] = {"containers": [container], "affinity": {"nodeAffinity": required}}
+    pinned = _pinned(container)
     templates: Any = [({}, {"containers": [container]}), ({}, pinned), ({}, pinned)]
     worlds = [World(templates, shares=shares, full=True) for shares in (True, False)]
     for world in worlds:
@@ -421,6 +425,12 @@ def test_search_begins_at_a_node_that_there_is_after_others_have_gone() -> None:
 
         assert all(world.cluster.nodes_of("p6", "p7"))
     assert records(worlds[0]) == records(worlds[1])
+
+
+def _pinned(container: dict[str, Any]) -> dict[str, Any]:
+    field = {"key": "metadata.name", "operator": "In", "values": [clusters.NODE_NAMES[0]]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": [field]}]}}
+    return {"containers": [container], "affinity": {"nodeAffinity": required}}
 
 
 def _node_in(zone: str) -> dict[str, Any]:

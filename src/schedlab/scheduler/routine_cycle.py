@@ -58,11 +58,16 @@ def _record(record: CycleRecord, routine: Routine, found: Found, total: int, *, 
     passed, feasible = all_passed(len(found.visited)), recorded(found.feasible, total)
     every = found.evaluation.every_verdict() if full else ()
     record.pre_filter, record.pre_score = routine.pre_filter, routine.pre_score
+    if routine.only is not None:
+        node, record.absent_nodes_status = routine.only
+        record.pre_filter_nodes, record.pre_filter_result = routine.pre_filter_nodes, (node,)
     record.filter = FilterRecord(
         routine.filters, recorded(found.visited, total), passed.plugin, passed.code, passed.reason, 0, None, *every
     )
     record.passed_filters = record.feasible = feasible
-    raw, layout = found.scores.small(found.feasible, found.layout), found.layout
-    record.score = ScoreRecord(
-        layout.names, routine.weights, feasible, raw, _NOTHING, _NOTHING, complete=True, offsets=layout.offsets
-    )
+    if found.scores is not None:
+        scores, layout = found.scores
+        raw = scores.small(found.feasible, layout)
+        record.score = ScoreRecord(
+            layout.names, routine.weights, feasible, raw, _NOTHING, _NOTHING, complete=True, offsets=layout.offsets
+        )

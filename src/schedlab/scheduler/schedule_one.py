@@ -40,7 +40,7 @@ from schedlab.scheduler.framework.status import Code, Status, is_success
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE, NodeInfo
 from schedlab.scheduler.routine_cycle import choose_by_routine
 from schedlab.scheduler.runtime.choice import SortedNodes, heap_root
-from schedlab.scheduler.runtime.diagnosis import ABSENT, EXTENDER, Diagnosis, FitError, NodeToStatusMap
+from schedlab.scheduler.runtime.diagnosis import ABSENT, EXTENDER, Diagnosis, FitError, NodeToStatusMap, left_out
 from schedlab.scheduler.runtime.errors import error_text
 from schedlab.scheduler.runtime.filtering import FilterRun, Search, Verdicts, wanted_nodes
 from schedlab.scheduler.runtime.scoring import ScoreFailure, Scores
@@ -219,8 +219,7 @@ class Attempt:
         if outcome.nodes is not None:
             known = self.table.row_of
             rows = np.array([known[name] for name in outcome.nodes if name in known], np.int64)
-            text = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(outcome.restricting))}]"
-            diagnosis.nodes.absent = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))
+            diagnosis.nodes.absent = left_out(outcome.restricting)
         search = self._search(rows, diagnosis)
         processed = len(search.feasible) + len(diagnosis.nodes)
         start = (self.scheduler.next_start_node_index + processed) % len(self.table)

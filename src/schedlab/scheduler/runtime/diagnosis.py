@@ -5,6 +5,7 @@ Mirrors: pkg/scheduler/framework/{types,interface}.go (v1.36), Diagnosis, FitErr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 
 EXTENDER: Final = "Extender"
 ABSENT: Final = unresolvable()
+
+
+def left_out(plugins: Sequence[str]) -> Status:
+    """Return the status of the nodes that plugins leave out before filtering."""
+    return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(plugins))}]")
 
 
 class NodeToStatusMap:

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 PLUGIN_FAILED: Final = "PluginFailed"
 MAX_PERMIT_WAIT_NS: Final = 15 * 60 * 1_000_000_000
 _NO_WORK: Final = Status(Code.SKIP)
+_ALL_NODES: Final = PreFilterResult()
 
 PostFilterAnswer = tuple["PostFilterResult | None", "Status | None"]
 EventSender = Callable[["PodInfo", "PodInfo | None", str, str, str, str, str], None]
@@ -99,6 +100,27 @@ class PreFilterOutcome:
     nodes: tuple[str, ...] | None
     status: Status | None
     restricting: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Left:
+    """The nodes that plugins leave, and which plugins leave not all; `record` takes what each of them says."""
+
+    record: dict[str, tuple[str, ...]] | None
+    result: PreFilterResult = _ALL_NODES
+    restricting: list[str] = field(default_factory=list)
+
+    def restrict(self, name: str, names: tuple[str, ...]) -> bool:
+        """Take the nodes that a plugin leaves; False when there is none any more."""
+        self.restricting.append(name)
+        if self.record is not None:
+            self.record[name] = names
+        self.result = self.result.merge(PreFilterResult(names))
+        return bool(self.result.node_names)
+
+    def outcome(self, status: Status | None = None) -> PreFilterOutcome:
+        """Return what the phase comes to."""
+        return PreFilterOutcome(self.result.node_names, status, tuple(self.restricting))
 
 
 class Framework:
@@ -256,14 +278,15 @@ class Framework:
     ) -> PreFilterOutcome:
         """Let plugins look at the pod; those that skip do not filter."""
         skip: list[str] = []
-        restricting: list[str] = []
-        result: PreFilterResult | None = None
+        left = _Left(nodes_record)
         rejection: Status | None = None
         steps, recorder = self._prepared(self._pre_filter_steps, self.pre_filter_plugins, pod, state)
         try:
             for plugin in steps:
                 if isinstance(plugin, Known):
                     plugin.apply(state, record, skip)
+                    if plugin.named and not all(left.restrict(*each) for each in plugin.named.items()):
+                        return left.outcome(_nobody_left(left.restricting))
                     continue
                 name = plugin.name
                 try:
@@ -277,8 +300,9 @@ class Framework:
                 if record is not None:
                     record[name] = status
                 skips = status is not None and status.code == Code.SKIP
+                names = None if more is None else more.node_names
                 if recorder is not None:
-                    recorder.note(plugin, status, skips=skips, is_plain=(skips or is_success(status)) and more is None)
+                    recorder.note(plugin, status, skips=skips, is_plain=skips or is_success(status), names=names)
                 if skips:
                     skip.append(name)
                     continue
@@ -292,19 +316,13 @@ class Framework:
                         failure = wrapped(f'running PreFilter plugin "{name}"', status, name)
                         return PreFilterOutcome(None, failure, ())
                     continue
-                if more is None or more.node_names is None:
-                    continue
-                restricting.append(name)
-                if nodes_record is not None:
-                    nodes_record[name] = more.node_names
-                result = more if result is None else result.merge(more)
-                if not result.node_names:
-                    return PreFilterOutcome((), _nobody_left(restricting), tuple(restricting))
+                if names is not None and not left.restrict(name, names):
+                    return left.outcome(_nobody_left(left.restricting))
         finally:
             state.skip_filter = frozenset(skip)
         if recorder is not None:
             keep(self._pre_filter_steps, pod, recorder.steps)
-        return PreFilterOutcome(result.node_names if result else None, rejection, tuple(restricting))
+        return left.outcome(rejection)
 
     def _prepared(
         self, kept: KeptSteps, plugins: Sequence[Any], pod: PodInfo, state: CycleState

@@ -24,9 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Known:
-    """The answers of some plugins in a row: their statuses by name, what they wrote, and which of them skip."""
+    """The answers of some plugins in a row: their statuses by name, what they wrote, and which of them skip.
+
+    named: the nodes that are left, by plugin that leaves not all.
+    """
 
     statuses: dict[str, Status | None] = field(default_factory=dict)
+    named: dict[str, tuple[str, ...]] = field(default_factory=dict)
     values: dict[object, Any] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
 
@@ -66,8 +70,16 @@ class Recorder:
         self._before: Mapping[object, Any] = state.values()
         self._steps: list[Any] = []
 
-    def note(self, plugin: Any, status: Status | None, *, skips: bool, is_plain: bool) -> None:
-        """Take what a plugin answered; only success and skip without more (`is_plain`) are remembered."""
+    def note(
+        self,
+        plugin: Any,
+        status: Status | None,
+        *,
+        skips: bool,
+        is_plain: bool,
+        names: tuple[str, ...] | None = None,
+    ) -> None:
+        """Take what a plugin answered, and which nodes it leaves; only success and skip (`is_plain`) are remembered."""
         now = self._state.values()
         if is_plain and says(plugin, "is_pod_local", self._pod):
             if not self._steps or not isinstance(self._steps[-1], Known):
@@ -77,6 +89,8 @@ class Recorder:
             known.values |= {key: value for key, value in now.items() if self._before.get(key) is not value}
             if skips:
                 known.skipped.append(plugin.name)
+            elif names is not None:
+                known.named[plugin.name] = names
         else:
             self._steps.append(plugin)
         self._before = now

@@ -11,11 +11,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from schedlab.scheduler.framework.interface import PreFilterResult
 from schedlab.scheduler.framework.rows import ring
 from schedlab.scheduler.framework.status import SKIP, Status
 from schedlab.scheduler.runtime.choice import heap_root
+from schedlab.scheduler.runtime.diagnosis import left_out
 from schedlab.scheduler.runtime.prepared import KeptSteps, Known, Steps, keep
 
 if TYPE_CHECKING:
@@ -32,22 +35,25 @@ if TYPE_CHECKING:
 class Found(NamedTuple):
     """What a routine cycle comes to.
 
-    visited, feasible: int64[V], int64[F] rows in turn; chosen: the place of one of the latter; scores: of all plugins.
+    visited, feasible: int64[V], int64[F] rows in turn; chosen: the place of one of the latter; scores: of all plugins, None
+    where there is nothing to choose.
     """
 
     visited: NDArray[np.int64]
     feasible: NDArray[np.int64]
-    chosen: int
     evaluation: Evaluation
-    scores: KeptScores
-    layout: Layout
+    chosen: int = 0
+    scores: tuple[KeptScores, Layout] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """What the plugins of a point come to: statuses by name, what they write, who skips, and who must still say so."""
+    """What the plugins of a point come to: statuses by name, which nodes they leave, what they write, who skips, and who must
+    still say so.
+    """
 
     statuses: dict[str, Status | None]
+    named: dict[str, tuple[str, ...]]
     values: Mapping[object, Any]
     skipped: frozenset[str]
     quiet: tuple[Any, ...]
@@ -56,12 +62,14 @@ class _Point:
     def of(cls, steps: Steps) -> _Point | None:
         """Join the steps of a point; None when a plugin has to be asked about every pod."""
         statuses: dict[str, Status | None] = {}
+        named: dict[str, tuple[str, ...]] = {}
         values: dict[object, Any] = {}
         skipped: list[str] = []
         quiet: list[Any] = []
         for step in steps:
             if isinstance(step, Known):
                 statuses |= step.statuses
+                named |= step.named
                 values |= step.values
                 skipped += step.skipped
             elif hasattr(step, "skips"):
@@ -70,18 +78,24 @@ class _Point:
                 quiet.append(step)
             else:
                 return None
-        return cls(statuses, values, frozenset(skipped), tuple(quiet))
+        return cls(statuses, named, values, frozenset(skipped), tuple(quiet))
+
+
+_NOTHING: Final = _Point({}, {}, {}, frozenset(), ())
 
 
 @dataclass(frozen=True, slots=True)
 class Routine:
     """The cycle of pods with the same facts; the dicts are in every record and not to be changed.
 
-    filters: names of those that run. active, weights: the plugins that score.
+    only: the one node that is left before filtering, with what is said of the others; None: all are.
+    filters: names of those that run. active, names, weights: the plugins that score.
     """
 
     pre_filter: dict[str, Status | None]
+    pre_filter_nodes: dict[str, tuple[str, ...]]
     pre_score: dict[str, Status | None]
+    only: tuple[str, Status] | None
     filters: tuple[str, ...]
     active: tuple[Any, ...]
     names: tuple[str, ...]
@@ -92,15 +106,28 @@ class Routine:
     _quiet: tuple[Any, ...]
 
     @classmethod
-    def of(cls, framework: Framework, pre_filter: Steps, pre_score: Steps) -> Routine | None:
-        """Make one of the steps before filtering and scoring; None when a plugin has to be asked about every pod."""
-        first, second = _Point.of(pre_filter), _Point.of(pre_score)
+    def of(cls, framework: Framework, pre_filter: Steps, pre_score: Steps | None) -> Routine | None:
+        """Make one of the steps before filtering and scoring; None when a plugin has to be asked about every pod.
+
+        Only where one node is left it needs none before scoring.
+        """
+        first, second = _Point.of(pre_filter), _NOTHING if pre_score is None else _Point.of(pre_score)
         if first is None or second is None:
+            return None
+        only = None
+        if first.named:
+            left = reduce(PreFilterResult.merge, map(PreFilterResult, first.named.values())).node_names
+            if left is None or len(left) != 1:
+                return None
+            only, second = (left[0], left_out(tuple(first.named))), _NOTHING
+        elif pre_score is None:
             return None
         active = tuple(plugin for plugin in framework.score_plugins if plugin.name not in second.skipped)
         return cls(
             first.statuses,
+            first.named,
             second.statuses,
+            only,
             tuple(plugin.name for plugin in framework.filter_plugins if plugin.name not in first.skipped),
             active,
             tuple(plugin.name for plugin in active),
@@ -114,14 +141,10 @@ class Routine:
     def find(self, framework: Framework, state: CycleState, pod: PodInfo, wanted: int, start: int) -> Found | None:
         """Choose a node among so many, from row `start` on; None when this takes an ordinary cycle.
 
-        It takes one unless the quiet plugins skip the pod, several nodes are wanted, it is known that every filter passes
-        all of them, and all scores are known and not changed by normalising. `state` is then as plugins leave it.
+        It takes one unless the quiet plugins skip the pod, it is known that every filter passes all nodes in turn, and all
+        scores are known and not changed by normalising. `state` is then as plugins leave it.
         """
         table = framework.table
-        total = len(table)
-        wanted = min(wanted, total)
-        if wanted < 2:
-            return None
         for plugin in self._quiet:
             if not plugin.skips(pod, table):
                 return None
@@ -130,8 +153,24 @@ class Routine:
         evaluation = framework.evaluation(state, pod)
         if evaluation is None or evaluation.filter_names != self.filters:
             return None
-        start %= total
-        size = min(total, wanted + 1)
+        if self.only is None:
+            return self._find_among(framework, evaluation, state, pod, wanted, start)
+        row = table.row_of.get(self.only[0])
+        if row is None or not evaluation.pass_all(state, pod, table, row, 1):
+            return None
+        rows = ring(row, 1, len(table))
+        return Found(rows, rows, evaluation)
+
+    def _find_among(
+        self, framework: Framework, evaluation: Evaluation, state: CycleState, pod: PodInfo, wanted: int, start: int
+    ) -> Found | None:
+        table = framework.table
+        total = len(table)
+        wanted = min(wanted, total)
+        if wanted < 2:
+            # One alone is not scored.
+            return None
+        start, size = start % total, min(total, wanted + 1)
         if not evaluation.pass_all(state, pod, table, start, size):
             return None
         feasible = ring(start, wanted, total)
@@ -141,9 +180,8 @@ class Routine:
         layout = scores.layout(self.names)
         if layout.others:
             return None
-        return Found(
-            ring(start, size, total), feasible, heap_root(scores.total.take(feasible)), evaluation, scores, layout
-        )
+        chosen = heap_root(scores.total.take(feasible))
+        return Found(ring(start, size, total), feasible, evaluation, chosen, (scores, layout))
 
 
 class Routines:
@@ -171,8 +209,9 @@ class Routines:
         if facts in self._kept:
             return self._kept[facts]
         first, second = pre_filter.get(facts), pre_score.get(facts)
-        if first is None or second is None:
+        if first is None:
             return None
         made = Routine.of(self._framework, first, second)
-        keep(self._kept, pod, made)
+        if made is not None or second is not None:
+            keep(self._kept, pod, made)
         return made

@@ -60,11 +60,21 @@ def test_what_a_plugin_that_is_asked_writes_is_not_taken_for_anothers() -> None:
 
 
 def test_plugin_that_cannot_say_or_does_more_is_asked() -> None:
-    """A rejection, an error, or nodes that it leaves are not remembered."""
+    """A rejection or an error is not remembered."""
     raises, local = _Plugin("Raises", is_local=ValueError("?")), _Plugin("Local", is_local=True)
 
     assert _steps((raises, None, {})) == [raises]
     assert _steps((local, None, {}), plain=False) == [local]
+
+
+def test_nodes_that_a_plugin_leaves_are_remembered_unless_it_skips() -> None:
+    state, pod = CycleState(), make_pod().obj()
+    recorder = Recorder(pod, state)
+    recorder.note(_Plugin("Names", is_local=True), None, skips=False, is_plain=True, names=("a", "b"))
+    recorder.note(_Plugin("Skips", is_local=True), SKIP, skips=True, is_plain=True, names=("c",))
+
+    [known] = recorder.steps
+    assert known.named == {"Names": ("a", "b")}
 
 
 def test_nothing_is_recorded_where_nobody_asks() -> None:
