@@ -12,7 +12,7 @@ is not told; a resource that the server does not serve has no objects.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from schedlab.api.object import EventType, StoredObject, WatchEvent
 from schedlab.apimachinery.errors import NotFound
@@ -25,6 +25,31 @@ KeyOf: TypeAlias = Callable[[StoredObject], str]
 Groups: TypeAlias = dict[str, dict[tuple[str, str], StoredObject]]
 
 
+class _Index(NamedTuple):
+    """Objects by another value: `values` has that of each object that has one."""
+
+    key_of: KeyOf
+    groups: Groups
+    values: dict[tuple[str, str], str]
+
+    def put(self, key: tuple[str, str], obj: StoredObject) -> None:
+        value = self.key_of(obj)
+        before = self.values.get(key)
+        if before is not None and before != value:
+            self.drop(key)
+        if value:
+            self.values[key] = value
+            self.groups.setdefault(value, {})[key] = obj
+
+    def drop(self, key: tuple[str, str]) -> None:
+        value = self.values.pop(key, None)
+        if value is not None:
+            group = self.groups[value]
+            del group[key]
+            if not group:
+                del self.groups[value]
+
+
 class Informer:
     """The objects of one resource (client.listers.Lister), in the order in which they were first seen."""
 
@@ -32,9 +57,7 @@ class Informer:
         self.resource = resource
         self._objects: dict[tuple[str, str], StoredObject] = {}
         self._of_namespace: dict[str, dict[str, StoredObject]] = {}
-        self._indexes: dict[str, tuple[KeyOf, Groups]] = {}
-        #: What each index keeps an object by, in the order of the indexes.
-        self._values: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._indexes: dict[str, _Index] = {}
         self._handlers: tuple[Handler, ...] = ()
         self._watch: Watch | None = None
         self._start(client)
@@ -45,7 +68,7 @@ class Informer:
         except NotFound:
             return
         for obj in found:
-            self._put(obj)
+            self._put((obj.namespace, obj.name), obj)
         self._watch = client.watch(self.resource, revision, self._changed)
 
     # --- Reading ---
@@ -80,17 +103,13 @@ class Informer:
         """Keep the objects by another value, too; an index of that name that is there already stays."""
         if name in self._indexes:
             return
-        groups: Groups = {}
-        self._indexes[name] = key_of, groups
+        index = self._indexes[name] = _Index(key_of, {}, {})
         for key, obj in self._objects.items():
-            value = key_of(obj)
-            self._values[key] = (*self._values[key], value)
-            if value:
-                groups.setdefault(value, {})[key] = obj
+            index.put(key, obj)
 
     def indexed(self, name: str, value: str) -> Iterable[StoredObject]:
         """Return the whole objects that an index keeps under a value, in the order in which they came there."""
-        return tuple(self._indexes[name][1].get(value, {}).values())
+        return tuple(self._indexes[name].groups.get(value, {}).values())
 
     # --- Changes ---
 
@@ -117,64 +136,50 @@ class Informer:
 
     def _changed(self, event: WatchEvent) -> None:
         obj = event.object
-        known = self._objects.get((obj.namespace, obj.name))
+        key = obj.namespace, obj.name
+        known = self._objects.get(key)
         if event.type == "DELETED":
             if known is None:
                 return
-            self._drop(obj)
+            self._drop(key)
             told = WatchEvent("DELETED", obj, known)
         elif known is not None and obj.same_content(known):
-            self._renew(obj)
+            self._renew(key, obj)
             return
         else:
-            self._put(obj)
+            self._put(key, obj)
             kind: EventType = "ADDED" if known is None else "MODIFIED"
             told = event if event.previous is known and event.type == kind else WatchEvent(kind, obj, known)
         for handler in self._handlers:
             handler(told)
 
-    def _put(self, obj: StoredObject) -> None:
-        key = obj.namespace, obj.name
-        before, values = self._values.get(key, ()), []
-        for place, (key_of, groups) in enumerate(self._indexes.values()):
-            value = key_of(obj)
-            values.append(value)
-            if before and before[place] and before[place] != value:
-                _remove(groups, before[place], key)
-            if value:
-                groups.setdefault(value, {})[key] = obj
-        self._values[key] = tuple(values)
+    def _put(self, key: tuple[str, str], obj: StoredObject) -> None:
+        for index in self._indexes.values():
+            index.put(key, obj)
         self._objects[key] = obj
         siblings = self._of_namespace.get(obj.namespace)
         if siblings is None:
             siblings = self._of_namespace[obj.namespace] = {}
         siblings[obj.name] = obj
 
-    def _renew(self, obj: StoredObject) -> None:
+    def _renew(self, key: tuple[str, str], obj: StoredObject) -> None:
         """Take over an object of which only the revision is new: that changes nothing for anybody who listens."""
-        key = obj.namespace, obj.name
-        for value, (_, groups) in zip(self._values[key], self._indexes.values(), strict=True):
-            if value:
+        for _, groups, values in self._indexes.values():
+            value = values.get(key)
+            if value is not None:
                 groups[value][key] = obj
         self._objects[key] = obj
         self._of_namespace[obj.namespace][obj.name] = obj
 
-    def _drop(self, obj: StoredObject) -> None:
-        key = obj.namespace, obj.name
-        for value, (_, groups) in zip(self._values.pop(key), self._indexes.values(), strict=True):
-            if value:
-                _remove(groups, value, key)
+    def _drop(self, key: tuple[str, str]) -> None:
+        namespace, name = key
+        for index in self._indexes.values():
+            index.drop(key)
         del self._objects[key]
-        siblings = self._of_namespace[obj.namespace]
-        del siblings[obj.name]
+        siblings = self._of_namespace[namespace]
+        del siblings[name]
         if not siblings:
-            del self._of_namespace[obj.namespace]
-
-
-def _remove(groups: Groups, value: str, key: tuple[str, str]) -> None:
-    del groups[value][key]
-    if not groups[value]:
-        del groups[value]
+            del self._of_namespace[namespace]
 
 
 class Informers:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final, Protocol
 
 from schedlab.api.object import StoredObject
@@ -86,7 +87,7 @@ class Kubelet:
             self._later_pod,
             lambda node: self._pods.indexed(_NODE_INDEX, node),
         )
-        self._pods.add_index(_NODE_INDEX, lambda pod: str(pod.view.spec.node_name))
+        self._pods.add_index(_NODE_INDEX, attrgetter("view.spec.node_name"))
         informers.on_change("nodes", self._on_node)
         informers.on_change("pods", self._on_pod)
 

@@ -90,6 +90,7 @@ class EventHandlers:
         devices.on_change = self.object_changed
         self._profiles = profiles
         self._features = features
+        self._tells_of_new_pods = features.enabled("GangScheduling")
         self._reject_waiting_pod = reject_waiting_pod
         self._wanted = _wanted_actions(profiles, features)
         self._holding = False
@@ -154,7 +155,8 @@ class EventHandlers:
     # --- Pods ---
 
     def _pod_changed(self, before: StoredObject | None, after: StoredObject | None) -> None:
-        new = PodInfo(after.view, after) if after is not None and not is_over(after.view) else None
+        view: Pod | None = None if after is None else after.view
+        new = None if view is None or is_over(view) else PodInfo(view, after)
         if before is not None and new is not None and _is_binding(before, new):
             self._pod_bound(new)
             return
@@ -191,7 +193,7 @@ class EventHandlers:
             self._add_assigned(pod)
         elif self._is_responsible(pod):
             self._queue.add(pod)
-            if self._features.enabled("GangScheduling"):
+            if self._tells_of_new_pods:
                 self._queue.move_all(UNSCHEDULED_POD_ADD, None, pod.pod)
 
     def _update_pod(self, old: PodInfo, new: PodInfo) -> None:
@@ -291,7 +293,8 @@ def _is_binding(before: StoredObject, pod: PodInfo) -> bool:
     """Whether a change of a pod is that it has got a node."""
     if not pod.pod.spec.node_name or before.uid != pod.uid:
         return False
-    return not before.view.spec.node_name and not is_over(before.view)
+    was: Pod = before.view
+    return not was.spec.node_name and not is_over(was)
 
 
 def _is_assigned(pod: PodInfo) -> bool:

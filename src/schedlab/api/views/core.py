@@ -388,7 +388,10 @@ class PodStatus(View):
 
     def condition(self, kind: str) -> PodCondition | None:
         """Return the condition of that type, if present."""
-        return next((condition for condition in self.conditions if condition.type == kind), None)
+        for condition in self.conditions:
+            if condition.type == kind:
+                return condition
+        return None
 
 
 class Pod(View):

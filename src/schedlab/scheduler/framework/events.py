@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag, StrEnum
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 if TYPE_CHECKING:
     from schedlab.scheduler.framework.types import PodInfo
 
@@ -57,8 +59,7 @@ class EventResource(StrEnum):
     UNSCHEDULED_POD = "UnschedulablePod"
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterEvent:
+class ClusterEvent(msgspec.Struct, frozen=True, gc=False):
     """A kind of change; `label` replaces the generated text where upstream has one."""
 
     resource: EventResource

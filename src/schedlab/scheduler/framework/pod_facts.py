@@ -269,9 +269,9 @@ def facts_of(pod: Pod, stored: StoredObject | None) -> PodFacts:
 
 def asks_the_same(one: Pod, other: Pod) -> bool:
     """Whether two states of a pod with equal specs ask for the same, whatever their statuses say."""
-    if is_resize_infeasible(one) or is_resize_infeasible(other):
-        return False
     mine, theirs = one.status, other.status
+    if (mine.conditions and is_resize_infeasible(one)) or (theirs.conditions and is_resize_infeasible(other)):
+        return False
     if mine.allocated_resources != theirs.allocated_resources or mine.resources != theirs.resources:
         return False
     if (

@@ -309,8 +309,7 @@ class BindingRecord:
     custom: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class QueueMove:
+class QueueMove(msgspec.Struct, frozen=True):
     """A pod changed its place in the queue; hints are (event, plugin, hint, error) of the decision."""
 
     pod: PodInfo

@@ -110,7 +110,8 @@ class PodInfo:
         if mine.spec != theirs.spec or not asks_the_same(mine, theirs):
             return False
         self.facts = earlier.facts
-        if self.labels == earlier.labels and self.terminating == earlier.terminating:
+        ends, ended = mine.metadata.deletion_timestamp, theirs.metadata.deletion_timestamp
+        if self.labels == earlier.labels and (ends is None) == (ended is None):
             self.known_kind = earlier.known_kind
         return True
 
@@ -337,9 +338,13 @@ class NodeInfo:
 
     def replace_pod(self, pod: PodInfo) -> bool:
         """Put a new state of a pod in, which asks for the same; False when the pod is not here."""
-        if _swap_remove(self.pods, pod.uid) is None:
+        pods = self.pods
+        if pods and pods[-1].uid == pod.uid:
+            pods[-1] = pod
+        elif _swap_remove(pods, pod.uid) is None:
             return False
-        self.pods.append(pod)
+        else:
+            pods.append(pod)
         for some in (self.pods_with_affinity, self.pods_with_required_anti_affinity):
             if some and _swap_remove(some, pod.uid) is not None:
                 some.append(pod)

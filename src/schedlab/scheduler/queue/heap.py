@@ -46,10 +46,11 @@ class Heap:
 
     def put(self, queued: QueuedPodInfo) -> None:
         """Add a pod, or move it to its place again after it was changed."""
-        old = self._by_key.get(queued.key)
+        key = queued.pod.key
+        old = self._by_key.get(key)
         self._puts += 1
         entry = [self._sort_key(queued), self._puts if old is None else old[1], self._puts, queued]
-        self._by_key[queued.key] = entry
+        self._by_key[key] = entry
         heapq.heappush(self._entries, entry)
         if old is not None:
             old[_POD] = None
@@ -74,8 +75,9 @@ class Heap:
         if not self._entries:
             return None
         queued: QueuedPodInfo = heapq.heappop(self._entries)[_POD]
-        del self._by_key[queued.key]
-        self._drop_stale()
+        del self._by_key[queued.pod.key]
+        if len(self._entries) > len(self._by_key):
+            self._drop_stale()
         return queued
 
     def _drop_stale(self) -> None:

@@ -61,10 +61,10 @@ class InFlight:
         """Note a pod that was popped."""
         self._pods[pod.uid] = (pod, self._first + len(self._events))
 
-    def add_event(self, event: InFlightEvent) -> None:
+    def add_event(self, event: ClusterEvent, old: object, new: object) -> None:
         """Keep an event for the pods in flight; without any it is of no use."""
         if self._pods:
-            self._events.append(event)
+            self._events.append(InFlightEvent(event, old, new))
 
     def events_for(self, uid: str) -> tuple[InFlightEvent, ...] | None:
         """Return what happened since the pod was popped; None when it is not in flight."""
@@ -76,8 +76,11 @@ class InFlight:
         """Forget a pod, and the events that only it would have asked for; harmless when it is not in flight."""
         if self._pods.pop(uid, None) is None:
             return
-        oldest = next(iter(self._pods.values()), None)
-        keep_from = self._first + len(self._events) if oldest is None else oldest[1]
+        if not self._pods:
+            self._first += len(self._events)
+            self._events.clear()
+            return
+        _, keep_from = next(iter(self._pods.values()))
         for _ in range(keep_from - self._first):
             self._events.popleft()
         self._first = keep_from

@@ -38,7 +38,7 @@ from schedlab.scheduler.queue.environment import Place, Position, QueueContents,
 from schedlab.scheduler.queue.flusher import Flusher
 from schedlab.scheduler.queue.heap import Heap
 from schedlab.scheduler.queue.hints import HintAnswer, RequeueVerdict, Strategy, ask_hints
-from schedlab.scheduler.queue.in_flight import InFlight, InFlightEvent
+from schedlab.scheduler.queue.in_flight import InFlight
 from schedlab.scheduler.queue.nominator import PodNominator
 from schedlab.scheduler.queue.queued_pod import QueuedPodInfo
 from schedlab.scheduler.queue.unschedulable_pods import Group, UnschedulablePods
@@ -133,7 +133,7 @@ class SchedulingQueue:
         if new.uid in self._in_flight:
             # Asked about should the pod come back; the scheduler puts it back in its newest state.
             for event in events:
-                self._in_flight.add_event(InFlightEvent(event, old.pod, new.pod))
+                self._in_flight.add_event(event, old.pod, new.pod)
             return
         for heap in (self._active, self._backing_off):
             queued = heap.get(new.key)
@@ -250,7 +250,7 @@ class SchedulingQueue:
         """Move waiting pods to the active queue at once; pods in flight will be retried if they come back."""
         for pod in pods:
             if not self._activate(pod) and pod.uid in self._in_flight:
-                self._in_flight.add_event(InFlightEvent(cluster_events.FORCE_ACTIVATE_EVENT, None, pod.pod))
+                self._in_flight.add_event(cluster_events.FORCE_ACTIVATE_EVENT, None, pod.pod)
         self._settle()
 
     def _activate(self, pod: PodInfo) -> bool:
@@ -267,8 +267,10 @@ class SchedulingQueue:
         if not (self._any_waits or self._in_flight) or not self._is_of_interest(event):
             return
         concerned = [group for group in self._unschedulable.groups() if self._concerns(group, event)]
-        members = self._unschedulable.members(concerned) if concerned else []
-        self._move([queued for queued in members if pre_check is None or pre_check(queued.pod)], event, old, new)
+        if concerned:
+            members = self._unschedulable.members(concerned)
+            self._move([queued for queued in members if pre_check is None or pre_check(queued.pod)], event, old, new)
+        self._in_flight.add_event(event, old, new)
 
     def _move(self, pods: Iterable[QueuedPodInfo], event: ClusterEvent, old: object, new: object) -> None:
         for queued in pods:
@@ -276,11 +278,13 @@ class SchedulingQueue:
             if strategy is not Strategy.SKIP:
                 self._take_from_waiting(queued.key)
                 self._requeue(queued, strategy, _Cause.of(event, answers))
-        self._in_flight.add_event(InFlightEvent(event, old, new))
         self._settle()
 
     def _is_of_interest(self, event: ClusterEvent) -> bool:
-        return is_wildcard(event) or any(profile.hints.matching(event) for profile in self._env.profiles.values())
+        for profile in self._env.profiles.values():
+            if profile.hints.matching(event):
+                return True
+        return is_wildcard(event)
 
     def _concerns(self, group: Group, event: ClusterEvent) -> bool:
         """Whether an event can move the pods of a group, or must be accounted for."""
@@ -288,8 +292,7 @@ class SchedulingQueue:
             return False
         if self.on_verdict is not None or is_wildcard(event):
             return True
-        rejectors = group.unschedulable_plugins | group.pending_plugins
-        return bool(self._env.profiles[group.profile].hints.concerning(event, rejectors))
+        return bool(self._env.profiles[group.profile].hints.concerning(event, group.rejectors))
 
     def _interests_gate(self, plugin: str, event: ClusterEvent) -> bool:
         registered = chain.from_iterable(p.hints.registered_by(plugin) for p in self._env.profiles.values())
@@ -339,13 +342,14 @@ class SchedulingQueue:
         """Make a pod active unless a pre_enqueue plugin gates it; those were asked on the way to backoff already."""
         if not (from_backoff and self._pops_backoff):
             self._run_pre_enqueue(queued, cause)
-        if queued.gated:
+        if queued.gating_plugin:
             if queued.key not in self._active and queued.key not in self._backing_off:
                 self.keep(queued)
             return False
         if queued.initial_attempt_ns is None:
             queued.initial_attempt_ns = self._clock.now_ns()
-        self._take_from_waiting(queued.key)
+        if self._any_waits:
+            self._take_from_waiting(queued.key)
         self._active.put(queued)
         self._tell(queued, "active", cause)
         if cause.event in (_ADDED.event, _UPDATED.event):
@@ -454,6 +458,7 @@ class SchedulingQueue:
             event = cluster_events.TIMEOUT_EVENT
             free = [q for q in leftover if not q.gated or self._interests_gate(q.gating_plugin, event)]
             self._move(free, event, None, None)
+            self._in_flight.add_event(event, None, None)
         self._waits_changed = True
         self._settle()
 
@@ -475,8 +480,6 @@ class SchedulingQueue:
 
     def _take_from_waiting(self, key: str) -> QueuedPodInfo | None:
         """Take out a pod that waits for an event or the end of its backoff; None when there is none of that key."""
-        if not self._any_waits:
-            return None
         queued = self._unschedulable.delete(key) or self._backing_off.delete(key)
         self._waits_changed = self._waits_changed or queued is not None
         return queued

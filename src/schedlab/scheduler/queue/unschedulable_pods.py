@@ -23,6 +23,11 @@ class Group(NamedTuple):
     pending_plugins: frozenset[str]
     gating_plugin: str
 
+    @property
+    def rejectors(self) -> frozenset[str]:
+        """Every plugin that turned the pods down."""
+        return self.unschedulable_plugins | self.pending_plugins if self.pending_plugins else self.unschedulable_plugins
+
     @classmethod
     def of(cls, queued: QueuedPodInfo) -> Group:
         """Return the group of a pod."""

@@ -1,11 +1,7 @@
 """Pods in flight and the events they have to be asked about."""
 
-from schedlab.scheduler.queue.in_flight import InFlight, InFlightEvent
+from schedlab.scheduler.queue.in_flight import InFlight
 from tests.unit.scheduler.queue.builders import NODE_ADD, make_pod
-
-
-def event(number: int) -> InFlightEvent:
-    return InFlightEvent(NODE_ADD, None, number)
 
 
 def seen(in_flight: InFlight, uid: str) -> list[object] | None:
@@ -15,11 +11,11 @@ def seen(in_flight: InFlight, uid: str) -> list[object] | None:
 
 def test_pod_hears_of_what_happened_since_it_was_popped() -> None:
     in_flight = InFlight()
-    in_flight.add_event(event(0))
+    in_flight.add_event(NODE_ADD, None, 0)
     in_flight.add_pod(make_pod("a"))
-    in_flight.add_event(event(1))
+    in_flight.add_event(NODE_ADD, None, 1)
     in_flight.add_pod(make_pod("b"))
-    in_flight.add_event(event(2))
+    in_flight.add_event(NODE_ADD, None, 2)
     in_flight.validate()
 
     assert seen(in_flight, "uid-a") == [1, 2]
@@ -31,7 +27,7 @@ def test_event_is_kept_while_an_older_pod_is_in_flight() -> None:
     in_flight = InFlight()
     for number, name in enumerate("abc"):
         in_flight.add_pod(make_pod(name))
-        in_flight.add_event(event(number))
+        in_flight.add_event(NODE_ADD, None, number)
 
     in_flight.done("uid-b")
     in_flight.validate()
@@ -51,7 +47,7 @@ def test_event_is_kept_while_an_older_pod_is_in_flight() -> None:
 def test_copy_is_independent() -> None:
     in_flight = InFlight()
     in_flight.add_pod(make_pod("a"))
-    in_flight.add_event(event(1))
+    in_flight.add_event(NODE_ADD, None, 1)
     other = in_flight.copy()
     in_flight.done("uid-a")
     other.validate()
