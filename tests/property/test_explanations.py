@@ -90,28 +90,28 @@ def scores(plugin: Any, bench: Bench, rows: Any) -> Any:
 
 
 @given(bench=benches(), data=st.data())
-def test_nodes_that_a_plugin_says_are_alike_are_explained_alike(bench: Bench, data: st.DataObject) -> None:
-    for plugin in plugins_with(bench, "explained_alike"):
+def test_nodes_that_look_alike_to_a_plugin_are_explained_alike(bench: Bench, data: st.DataObject) -> None:
+    for plugin in plugins_with(bench, "name"):
         check_alike(plugin, bench)
     bench.change(data.draw)
-    for plugin in plugins_with(bench, "explained_alike"):
+    for plugin in plugins_with(bench, "name"):
         check_alike(plugin, bench)
 
 
 def check_alike(plugin: Any, bench: Bench) -> None:
     table, state, pod = bench.scheduler.cache.table, CycleState(), bench.pod
-    rows = np.arange(len(table))
     filtered = plugin.pre_filter(state, pod, table)[1] if hasattr(plugin, "pre_filter") else None
-    if code_of(filtered) not in (Code.SUCCESS, Code.SKIP):
+    if filtered is None and hasattr(plugin, "explain_filter_by"):
+        numbers, first = combinations(plugin.explain_filter_by(state, pod, table), len(table))
+        for info in table.infos:
+            like = table.infos[first[numbers[info.row]]]
+            assert plugin.explain_filter(state, pod, info) == plugin.explain_filter(state, pod, like), plugin.name
+    if code_of(filtered) not in (Code.SUCCESS, Code.SKIP) or not hasattr(plugin, "explain_score_by"):
         return
-    scored = plugin.pre_score(state, pod, table, rows) if hasattr(plugin, "pre_score") else None
-    numbers, first = combinations(plugin.explained_alike(state, pod, table), len(table))
+    if hasattr(plugin, "pre_score") and plugin.pre_score(state, pod, table, np.arange(len(table))) is not None:
+        return
+    numbers, _ = combinations(plugin.explain_score_by(state, pod, table), len(table))
     told: dict[tuple[int, int], Any] = {}
     for info in table.infos:
-        alike = int(numbers[info.row])
-        if hasattr(plugin, "explain_filter") and filtered is None:
-            same = table.infos[first[alike]]
-            assert plugin.explain_filter(state, pod, info) == plugin.explain_filter(state, pod, same), plugin.name
-        if hasattr(plugin, "explain_score") and scored is None:
-            formula = plugin.explain_score(state, pod, info)
-            assert told.setdefault((alike, formula.value), formula) == formula, plugin.name
+        formula = plugin.explain_score(state, pod, info)
+        assert told.setdefault((int(numbers[info.row]), formula.value), formula) == formula, plugin.name

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the rows as lines, indented, each column as wide as its widest cell."""
-    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
-    return [
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    form = "".join(f"  %-{max(map(len, column))}s" for column in zip(*rows, strict=True))
+    return [(form % tuple(row)).rstrip() for row in rows]
 
 
 def abbreviations(names: Sequence[str]) -> dict[str, str]:

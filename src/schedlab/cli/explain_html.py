@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from itertools import chain
 from typing import Any
 
 from schedlab.cli.explain_numbers import choice, node_numbers, versus
@@ -61,20 +62,29 @@ def _section(heading: str, table: Sequence[str]) -> Iterator[str]:
 
 def _filter_table(explanation: Mapping[str, Any]) -> list[str]:
     nodes = explanation["nodes"]
-    plugins = list(dict.fromkeys(plugin for entry in nodes for plugin in entry["plugins"]))
+    plugins = list(dict.fromkeys(chain.from_iterable(entry["plugins"] for entry in nodes)))
     if not plugins:
         return []
     rows = [row("th", ("node", *plugins))]
+    # Nodes of the same verdicts without numbers look alike.
+    known: dict[tuple[tuple[str, str], ...], str] = {}
     for entry in nodes:
-        cells = []
-        for plugin in plugins:
-            verdict = entry["plugins"].get(plugin)
-            facts = "; ".join(fact["text"] for fact in entry.get("facts", {}).get(plugin, ()) if not fact["fits"])
-            text = "" if verdict is None else "ok" if verdict == "passed" else facts or verdict
-            kind = "" if verdict is None else ' class="ok"' if verdict == "passed" else ' class="no"'
-            cells.append(f"<td{kind}>{escape(text)}</td>")
-        rows.append(_tr(entry, explanation, f"<td>{escape(entry['node'])}</td>{''.join(cells)}"))
+        said = tuple(entry["plugins"].items())
+        cells = None if "facts" in entry else known.get(said)
+        if cells is None:
+            cells = "".join(_verdict_cell(entry, plugin) for plugin in plugins)
+            if "facts" not in entry:
+                known[said] = cells
+        rows.append(_tr(entry, explanation, f"<td>{escape(entry['node'])}</td>{cells}"))
     return rows
+
+
+def _verdict_cell(entry: Mapping[str, Any], plugin: str) -> str:
+    verdict = entry["plugins"].get(plugin)
+    facts = "; ".join(fact["text"] for fact in entry.get("facts", {}).get(plugin, ()) if not fact["fits"])
+    text = "" if verdict is None else "ok" if verdict == "passed" else facts or verdict
+    kind = "" if verdict is None else ' class="ok"' if verdict == "passed" else ' class="no"'
+    return f"<td{kind}>{escape(text)}</td>"
 
 
 def _score_table(explanation: Mapping[str, Any]) -> list[str]:

@@ -6,6 +6,7 @@ Plugin columns carry short headings, listed below the table, because a terminal 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, Final
 
 from schedlab.cli.columns import abbreviations, columns
@@ -86,15 +87,15 @@ def _told_in_full(explanation: Mapping[str, Any], *, wide: bool, all_: bool) -> 
 
 def _filter_table(explanation: Mapping[str, Any], *, wide: bool) -> str:
     nodes = explanation["nodes"]
-    plugins = list(dict.fromkeys(plugin for entry in nodes for plugin in entry["plugins"]))
+    plugins = list(dict.fromkeys(chain.from_iterable(entry["plugins"] for entry in nodes)))
     if not plugins:
         return ""
     short = abbreviations(plugins)
-    rows = [["NODE", *(short[plugin] for plugin in plugins), "VERDICT"]]
+    marks = _Marks(plugins, [short[plugin] for plugin in plugins])
+    rows = [["NODE", marks.heading, "VERDICT"]]
     shown = nodes if wide else nodes[:_NODES_SHOWN]
-    for entry in shown:
-        marks = [_mark(entry["plugins"].get(plugin)) for plugin in plugins]
-        rows.append([entry["node"], *marks, _verdict(entry, nominated=explanation["nominatedFirst"])])
+    nominated = explanation["nominatedFirst"]
+    rows += [[entry["node"], marks.of(entry["plugins"]), _verdict(entry, nominated=nominated)] for entry in shown]
     legend = ", ".join(f"{short[plugin]} {plugin}" for plugin in plugins)
     skipped = [plugin for plugin, verdict in explanation["preFilter"].items() if verdict["code"] == "Skip"]
     lines = ["Filter (ok passed, NO failed, - not asked)", *columns(rows), *_more(nodes, shown), f"  {legend}"]
@@ -103,6 +104,24 @@ def _filter_table(explanation: Mapping[str, Any], *, wide: bool) -> str:
     if any("factsOfNow" in entry for entry in shown):
         lines.append("  (now): these numbers are of now, those of the attempt are no longer known")
     return "\n".join(lines)
+
+
+class _Marks:
+    """The columns of plugins: one mark each, of which nodes of the same verdicts share the line."""
+
+    def __init__(self, plugins: Sequence[str], headings: Sequence[str]) -> None:
+        self._plugins = plugins
+        self._form = "  ".join(f"%-{max(len(heading), 2)}s" for heading in headings)
+        self._known: dict[tuple[tuple[str, str], ...], str] = {}
+        self.heading = self._form % tuple(headings)
+
+    def of(self, verdicts: Mapping[str, str]) -> str:
+        """Return the marks of a node."""
+        said = tuple(verdicts.items())
+        line = self._known.get(said)
+        if line is None:
+            line = self._known[said] = self._form % tuple(_mark(verdicts.get(plugin)) for plugin in self._plugins)
+        return line
 
 
 def _mark(verdict: str | None) -> str:

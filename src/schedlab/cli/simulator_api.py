@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import orjson
+
 from schedlab.cluster.home import Home
 from schedlab.kernel.errors import SchedlabError
 
@@ -36,9 +38,9 @@ def stream(home: Home, method: str, path: str, body: object = None) -> Iterator[
     """Yield the lines of an answer as they come; raises SchedlabError when there is none."""
     with _answer(home, method, path, body, _SEARCH_TIMEOUT_S) as answer:
         if answer.status >= _BAD_REQUEST:
-            _raise_for_status(answer.status, json.loads(answer.read()), path)
+            _raise_for_status(answer.status, orjson.loads(answer.read()), path)
         while line := answer.readline():
-            yield json.loads(line)
+            yield orjson.loads(line)
 
 
 def download(home: Home, path: str) -> bytes:
@@ -46,7 +48,7 @@ def download(home: Home, path: str) -> bytes:
     with _answer(home, "GET", path, None, _SEARCH_TIMEOUT_S) as answer:
         content = answer.read()
         if answer.status >= _BAD_REQUEST:
-            _raise_for_status(answer.status, json.loads(content), path)
+            _raise_for_status(answer.status, orjson.loads(content), path)
         return content
 
 
@@ -61,7 +63,7 @@ def _raise_for_status(status: int, answer: dict[str, Any], path: str) -> None:
 def _call(home: Home, method: str, path: str, body: object, timeout_s: float) -> tuple[int, dict[str, Any]]:
     with _answer(home, method, path, body, timeout_s) as answer:
         content = answer.read()
-        return answer.status, json.loads(content) if content else {}
+        return answer.status, orjson.loads(content) if content else {}
 
 
 @contextmanager

@@ -283,6 +283,8 @@ def _add_facts(inquiry: Inquiry, entries: Sequence[dict[str, Any]], *, all_plugi
         if wanted is None:
             said = [(plugin, verdict == _PASSED_TEXT) for plugin, verdict in verdicts.items()]
             wanted = asked[id(verdicts)] = [each for each in said if all_plugins or not each[1]]
+        if not wanted:
+            continue
         told = {plugin: inquiry.facts(plugin, entry["node"], passed=passed) for plugin, passed in wanted}
         found = {plugin: facts for plugin, facts in told.items() if facts is not None}
         if found:
@@ -306,6 +308,8 @@ def _add_formulas(inquiry: Inquiry, cycle: CycleRecord, entries: Sequence[dict[s
 
 def _detailed(entries: Sequence[dict[str, Any]], question: PodQuestion) -> list[dict[str, Any]]:
     """Return the entries to explain in numbers: the first ones, those with the best scores, one per kind of failure."""
+    if len(entries) <= question.detailed:
+        return list(entries)
     chosen = {id(entry): entry for entry in entries[: question.detailed]}
     kinds: dict[str, None] = {}
     for entry in entries:

@@ -93,12 +93,12 @@ class Inquiry:
         scored = () if score is None else score.rows.tolist()
         return np.array([known[names[row]] for row in scored if names[row] in known], np.int64)
 
-    def _alike(self, plugin: Any) -> Sequence[int]:
-        """Return by row of the table a number that is the same where a plugin says that nodes are alike."""
+    def _alike(self, looked_at: Callable[..., Iterable[NDArray[Any]]] | None) -> Sequence[int]:
+        """Return by row of the table a number that is the same where a plugin looks at the same."""
         size = len(self.moment.table)
-        if not hasattr(plugin, "explained_alike"):
+        if looked_at is None:
             return range(size)
-        columns = plugin.explained_alike(self._filter_state, self.pod, self.moment.table)
+        columns = looked_at(self._filter_state, self.pod, self.moment.table)
         numbers, _ = combinations(columns, size)
         return cast("list[int]", numbers.tolist())
 
@@ -114,7 +114,7 @@ class Inquiry:
             return None
         asked = self._asked.get(plugin_name)
         if asked is None:
-            asked = self._asked[plugin_name] = self._alike(plugin), {}
+            asked = self._asked[plugin_name] = self._alike(getattr(plugin, "explain_filter_by", None)), {}
         alike, known = asked
         facts = known.get(alike[row])
         node = self.moment.table.infos[row]
@@ -160,7 +160,8 @@ class Inquiry:
         names, known_rows = self._cycle.node_names, self.moment.table.row_of
         rows = [known_rows.get(names[row], -1) for row in score.rows[places].tolist()]
         is_explained = plugin is not None and hasattr(plugin, "explain_score")
-        alike = self._safely(score.plugins[index], lambda: self._alike(plugin)) if is_explained else None
+        by = getattr(plugin, "explain_score_by", None)
+        alike = self._safely(score.plugins[index], lambda: self._alike(by)) if is_explained else None
         same = self._recomputed(index, plugin) if is_explained else None
         weight, out = score.weights[index], []
         known: dict[tuple[int, int, int], dict[str, Any]] = {}
@@ -195,7 +196,7 @@ class Inquiry:
         assert score is not None
         plugin = self.moment.plugin(score.plugins[index])
         assert plugin is not None
-        if hasattr(plugin, "filter"):
+        if hasattr(plugin, "filter") and same is None:
             # Some plugins score what they found for the node when they filtered it.
             plugin.filter(self._filter_state, self.pod, node)
         raw: Formula = plugin.explain_score(self._filter_state, self.pod, node)

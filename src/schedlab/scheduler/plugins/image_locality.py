@@ -76,7 +76,9 @@ class ImageLocality:
         inputs = {"images": images, "nodes": node_count, "leastBytes": THRESHOLD_MIN, "mostBytes": threshold}
         return Formula(f"trunc({MAX_NODE_SCORE} * {bounded} / {threshold - THRESHOLD_MIN})", inputs)
 
-    def explained_alike(self, _state: CycleState, pod: PodInfo, table: NodeTable) -> Sequence[NDArray[np.integer[Any]]]:
+    def explain_score_by(
+        self, _state: CycleState, pod: PodInfo, table: NodeTable
+    ) -> Sequence[NDArray[np.integer[Any]]]:
         column = table.column(ImageColumn, ImageColumn)
         return [array for name in _images(pod.pod) for array in column.of(name) or ()]
 
@@ -107,6 +109,9 @@ def _threshold_max(pod: Pod) -> int:
     return CONTAINER_THRESHOLD_MAX * (len(pod.spec.containers) + len(pod.spec.init_containers))
 
 
+_NO_IMAGES: Final[Mapping[str, ImageState]] = {}
+
+
 class ImageColumn:
     """The images of nodes as two arrays per image asked for: size and node count, 0 where the node does not have it.
 
@@ -130,7 +135,7 @@ class ImageColumn:
 
     def reorder(self, old_rows: NDArray[np.int64]) -> None:
         """See Column."""
-        self._states = [self._states[row] if row >= 0 else {} for row in old_rows.tolist()]
+        self._states = [self._states[row] if row >= 0 else _NO_IMAGES for row in old_rows.tolist()]
         for name, arrays in self._arrays.items():
             if arrays is not None:
                 sizes, num_nodes = (cast("NDArray[np.int64]", take_rows(array, old_rows, 0)) for array in arrays)

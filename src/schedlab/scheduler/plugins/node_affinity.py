@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from schedlab.api.rules.node_affinity import ParsedTerm, RequiredNodeAffinity
     from schedlab.api.views.core import Node, NodeSelectorTerm
-    from schedlab.apimachinery.selectors import Requirement
+    from schedlab.apimachinery.selectors import Requirement, Selector
     from schedlab.scheduler.config.args import NodeAffinityArgs
     from schedlab.scheduler.framework.interface import CycleState, Handle
     from schedlab.scheduler.framework.node_table import NodeTable
@@ -189,17 +189,16 @@ class NodeAffinity:
     ) -> Formula:
         return explain_default_normalize(raw, at)
 
-    def explained_alike(self, state: CycleState, pod: PodInfo, table: NodeTable) -> Sequence[NDArray[np.integer[Any]]]:
+    def explain_filter_by(
+        self, state: CycleState, pod: PodInfo, table: NodeTable
+    ) -> Sequence[NDArray[np.integer[Any]]]:
         required = _filter_state(state, pod).required
         selectors = (required.selector, self._added_required)
         terms = [term for selector in selectors if selector is not None for term in selector.terms]
-        scored: tuple[PreferredTerm, ...] = state.find(_PRE_SCORE_KEY) or ()
-        terms += [preferred.term for preferred in (*(self._added_preferred or ()), *scored)]
-        if any(term.fields for term in terms):
-            return (np.arange(len(table)),)
-        labels = [required.labels, *(term.labels for term in terms)]
-        keys = dict.fromkeys(each.key for one in labels if one is not None for each in one.requirements)
-        return [table.label(key).ids for key in keys]
+        return _looked_at(table, terms, [] if required.labels is None else [required.labels])
+
+    def explain_score_by(self, state: CycleState, pod: PodInfo, table: NodeTable) -> Sequence[NDArray[np.integer[Any]]]:
+        return _looked_at(table, [preferred.term for preferred in self._preferred_terms(state, pod)])
 
     def is_row_local(self, _pod: PodInfo) -> bool:
         return True
@@ -238,6 +237,17 @@ def term_text(term: ParsedTerm) -> str:
     parts = [] if term.labels is None else [str(term.labels)]
     parts += [f"{each.key}{'=' if each.is_equal else '!='}{each.value}" for each in term.fields]
     return ",".join(parts) if not term.errors else "a term in error"
+
+
+def _looked_at(
+    table: NodeTable, terms: Sequence[ParsedTerm], selectors: Sequence[Selector] = ()
+) -> Sequence[NDArray[np.integer[Any]]]:
+    """Return the labels that terms and selectors speak of, [N] each; the rows where fields of a node are meant."""
+    if any(term.fields for term in terms):
+        return (np.arange(len(table)),)
+    labels = (*selectors, *(term.labels for term in terms if term.labels is not None))
+    keys = dict.fromkeys(each.key for one in labels for each in one.requirements)
+    return [table.label(key).ids for key in keys]
 
 
 def _explain_label(wanted: Requirement, node: Node) -> Fact:

@@ -111,7 +111,12 @@ class TaintToleration:
     ) -> Formula:
         return explain_default_normalize(raw, at, reverse=True)
 
-    def explained_alike(
+    def explain_filter_by(
+        self, _state: CycleState, _pod: PodInfo, table: NodeTable
+    ) -> Sequence[NDArray[np.integer[Any]]]:
+        return (table.taint_set,)
+
+    def explain_score_by(
         self, _state: CycleState, _pod: PodInfo, table: NodeTable
     ) -> Sequence[NDArray[np.integer[Any]]]:
         return (table.taint_set,)

@@ -336,7 +336,9 @@ class DynamicResources:
     ) -> Formula:
         return explain_default_normalize(raw, at)
 
-    def explained_alike(self, state: CycleState, _pod: PodInfo, table: NodeTable) -> Sequence[NDArray[np.integer[Any]]]:
+    def explain_score_by(
+        self, state: CycleState, _pod: PodInfo, table: NodeTable
+    ) -> Sequence[NDArray[np.integer[Any]]]:
         own: State | None = state.find(STATE_KEY)
         return (np.arange(len(table)),) if own is not None and len(own.claims) else ()
 

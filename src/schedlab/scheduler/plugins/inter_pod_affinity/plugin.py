@@ -171,6 +171,14 @@ class InterPodAffinity:
             state.write(_EXPLAINED_FILTER, numbers)
         return numbers
 
+    def explain_filter_by(
+        self, state: CycleState, _pod: PodInfo, table: NodeTable
+    ) -> Sequence[NDArray[np.integer[Any]]]:
+        """The domains of required terms."""
+        own: filtering.FilterState | None = state.find(_FILTER_STATE)
+        keys = () if own is None else self._explained_terms(state, own).keys
+        return [table.label(key).ids for key in dict.fromkeys(keys)]
+
     def filter_nodes(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice) -> NodeStatuses:
         """See filtering.filter_rows."""
         size = len(range(*rows.indices(len(table))))
@@ -230,13 +238,10 @@ class InterPodAffinity:
             state.write(_EXPLAINED_SCORE, parts)
         return parts
 
-    def explained_alike(self, state: CycleState, pod: PodInfo, table: NodeTable) -> Sequence[NDArray[np.integer[Any]]]:
-        """The domains of a node."""
-        own: filtering.FilterState | None = state.find(_FILTER_STATE)
-        keys = [] if own is None else [*self._explained_terms(state, own).keys]
-        if state.find(_SCORE_STATE) is not None:
-            keys += [part.sums.label.key for part in self._explained_parts(state, pod)]
-        return [table.label(key).ids for key in dict.fromkeys(keys)]
+    def explain_score_by(self, state: CycleState, pod: PodInfo, table: NodeTable) -> Sequence[NDArray[np.integer[Any]]]:
+        """The domains of preferred terms."""
+        parts = self._explained_parts(state, pod)
+        return [table.label(key).ids for key in dict.fromkeys(part.sums.label.key for part in parts)]
 
     def explain_normalized(
         self, _state: CycleState, _pod: PodInfo, _rows: NDArray[np.int64], raw: NDArray[np.int64], at: int

@@ -190,6 +190,13 @@ class PodTopologySpread:
         own: filtering.FilterState | None = state.find(_FILTER_STATE)
         return () if own is None else filtering.explain_node(own, node)
 
+    def explain_filter_by(
+        self, state: CycleState, _pod: PodInfo, _table: NodeTable
+    ) -> Sequence[NDArray[np.integer[Any]]]:
+        """The domains of hard constraints."""
+        own: filtering.FilterState | None = state.find(_FILTER_STATE)
+        return [] if own is None else [domains.label.ids for domains in own.domains]
+
     def filter_nodes(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice) -> NodeStatuses:
         """See filtering.filter_rows."""
         size = len(range(*rows.indices(len(table))))
@@ -241,22 +248,19 @@ class PodTopologySpread:
         own: scoring.ScoreState | None = state.find(_SCORE_STATE)
         return Formula("0") if own is None else scoring.explain_score(own, pod, node)
 
+    def explain_score_by(
+        self, state: CycleState, _pod: PodInfo, _table: NodeTable
+    ) -> Sequence[NDArray[np.integer[Any]]]:
+        """The domains of soft constraints."""
+        own: scoring.ScoreState | None = state.find(_SCORE_STATE)
+        return [] if own is None else [domains.label.ids for domains in own.domains]
+
     def explain_normalized(
         self, state: CycleState, _pod: PodInfo, rows: NDArray[np.int64], raw: NDArray[np.int64], at: int
     ) -> Formula:
         """See scoring.explain_normalized."""
         own: scoring.ScoreState | None = state.find(_SCORE_STATE)
         return Formula("0") if own is None else scoring.explain_normalized(own, rows, raw, at)
-
-    def explained_alike(
-        self, state: CycleState, _pod: PodInfo, _table: NodeTable
-    ) -> Sequence[NDArray[np.integer[Any]]]:
-        """The domains of a node; a node that lacks one has its own number there."""
-        filtered: filtering.FilterState | None = state.find(_FILTER_STATE)
-        scored: scoring.ScoreState | None = state.find(_SCORE_STATE)
-        labels = [] if filtered is None else [domains.label for domains in filtered.domains]
-        labels += [] if scored is None else [domains.label for domains in scored.domains]
-        return [label.ids for label in labels]
 
     def normalize_score(
         self, state: CycleState, pod: PodInfo, rows: NDArray[np.int64], scores: NDArray[np.int64]
