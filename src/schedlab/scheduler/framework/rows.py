@@ -57,6 +57,12 @@ def columns(
     return taken if order is None else taken.take(order, 0)
 
 
+def piece(values: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+    """Return `values[rows]` of values over a table and a ring of its rows; a view unless that goes round the end."""
+    first, size = int(rows[0]), len(rows)
+    return values[first : first + size] if first + size <= len(values) else values.take(rows)
+
+
 def ring_start(rows: NDArray[Any], total: int) -> int | None:
     """Return the first of rows that follow each other round the end of the table; None when they do not."""
     size = len(rows)

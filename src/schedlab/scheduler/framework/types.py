@@ -274,6 +274,7 @@ class NodeInfo:
         "declared_features",
         "generation",
         "image_states",
+        "known_amounts",
         "name",
         "node",
         "non_zero_cpu",
@@ -306,6 +307,7 @@ class NodeInfo:
 
     def set_node(self, node: Node | None) -> None:
         """Take over a new state of the node; None while only its pods are known."""
+        self.known_amounts: Hashable | None = None
         self.node: Node = node  # type: ignore[assignment]  # a node-less NodeInfo never reaches the table or a plugin
         if node is None:
             self.allocatable = Resource()
@@ -352,6 +354,7 @@ class NodeInfo:
 
     def _change(self, pod: PodInfo, sign: int) -> None:
         facts = pod.facts
+        self.known_amounts = None
         self.requested.add(facts.request, sign)
         cpu, memory = facts.non_zero_request
         self.non_zero_cpu += sign * cpu
@@ -367,15 +370,17 @@ class NodeInfo:
 
     def amounts(self) -> Hashable:
         """Return what the node has to give, and what its pods take of that, as something to be compared."""
-        there, taken = self.allocatable.scalar, self.requested.scalar
-        if there or taken:
-            return _AMOUNTS(self), len(self.pods), tuple(there.items()), tuple(taken.items())
-        return _AMOUNTS(self), len(self.pods)
+        if self.known_amounts is None:
+            there, taken = self.allocatable.scalar, self.requested.scalar
+            scalar = (tuple(there.items()), tuple(taken.items())) if there or taken else ()
+            self.known_amounts = (_AMOUNTS(self), len(self.pods), *scalar)
+        return self.known_amounts
 
     def copy(self) -> NodeInfo:
         """Return an independent copy for a dry run; node and pods are shared, they do not change."""
         other = NodeInfo.__new__(NodeInfo)
         other.row, other.generation, other.name, other.node = self.row, self.generation, self.name, self.node
+        other.known_amounts = self.known_amounts
         other.allocatable, other.declared_features = self.allocatable, self.declared_features
         other.image_states = self.image_states
         other.pods = self.pods.copy()

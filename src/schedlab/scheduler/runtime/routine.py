@@ -15,7 +15,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from schedlab.scheduler.framework.interface import PreFilterResult
-from schedlab.scheduler.framework.rows import ring
+from schedlab.scheduler.framework.rows import piece, ring
 from schedlab.scheduler.framework.status import SKIP, Status
 from schedlab.scheduler.runtime.choice import heap_root
 from schedlab.scheduler.runtime.diagnosis import left_out
@@ -180,7 +180,7 @@ class Routine:
         layout = scores.layout(self.names)
         if layout.others:
             return None
-        chosen = heap_root(scores.total.take(feasible))
+        chosen = heap_root(piece(scores.total, feasible))
         return Found(ring(start, size, total), feasible, evaluation, chosen, (scores, layout))
 
 
