@@ -225,7 +225,9 @@ class Told:
         self.order = -1
         self.verdicts: list[tuple[int, int]] = []
 
-    def check(self, plugin: InterPodAffinity, cluster: LittleCluster, pod: PodInfo, state: CycleState) -> None:
+    def check(
+        self, plugin: InterPodAffinity | PodTopologySpread, cluster: LittleCluster, pod: PodInfo, state: CycleState
+    ) -> None:
         """Other verdicts than before are on rows that the filter tells of."""
         table = cluster.table
         self.mark, rows = plugin.changed_verdicts(state, pod, table, self.mark)
@@ -240,11 +242,11 @@ class Told:
 
 @dataclass
 class Plugins:
-    """The plugins of one cluster, asked again and again, and what one of them told of each pod."""
+    """The plugins of one cluster, asked again and again, and what they told of each pod."""
 
     spread: PodTopologySpread
     affinity: InterPodAffinity
-    told: defaultdict[PodInfo, Told] = field(default_factory=lambda: defaultdict(Told))
+    told: defaultdict[tuple[str, PodInfo], Told] = field(default_factory=lambda: defaultdict(Told))
 
     @classmethod
     def of(cls, cluster: LittleCluster) -> Plugins:
@@ -275,9 +277,10 @@ def check_question(
     spread, affinity = plugins.spread, plugins.affinity
     check_filter(spread, spread_verdict, cluster, world, pod, constraints)
     check_filter(affinity, affinity_verdict, cluster, world, pod)
-    state = CycleState()
-    if affinity.pre_filter(state, pod, cluster.table)[1] is None:
-        plugins.told[pod].check(affinity, cluster, pod, state)
+    for plugin in (spread, affinity):
+        state = CycleState()
+        if plugin.pre_filter(state, pod, cluster.table)[1] is None:
+            plugins.told[plugin.name, pod].check(plugin, cluster, pod, state)
     feasible: Sequence[NodeInfo] = cluster.table.infos[1:] or cluster.table.infos
     names = [node.name for node in feasible]
     found = final_scores(spread, cluster, pod, *names)

@@ -50,6 +50,7 @@ _AMOUNTS_MAX: Final = 4096
 #: Up to so many rows with other verdicts are told beside all of them.
 _CHANGED_MAX: Final = 64
 _REJECTIONS: Final = (Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+_IS_USUAL: Final = np.isin(np.arange(256), (0, *_REJECTIONS))
 _FITS: Final = 0, 0
 
 
@@ -249,7 +250,7 @@ class Evaluation:
     def _filter_slice(self, state: CycleState, pod: PodInfo, table: NodeTable, rows: slice, asked: _Places) -> None:
         for place, plugin in asked:
             found: NodeStatuses = plugin.filter_nodes(state, pod, table, rows)
-            if found.code.any() and not np.isin(found.code, (0, *_REJECTIONS)).all():
+            if not _IS_USUAL[found.code].all():
                 raise _UnusualAnswerError(plugin.name)
             self.code[place, rows] = found.code
             self.reason[place, rows] = found.reason
@@ -262,12 +263,11 @@ class Evaluation:
     def _find_first(self, rows: slice) -> None:
         plugin, code, reason = self.first_plugin[rows], self.first_code[rows], self.first_reason[rows]
         plugin[:], code[:], reason[:] = PASSED, 0, 0
-        for place in reversed(range(len(self._filters))):
-            objects = self.code[place, rows] != 0
-            if objects.any():
-                np.copyto(plugin, place, where=objects)
-                np.copyto(code, self.code[place, rows], where=objects)
-                np.copyto(reason, self.reason[place, rows], where=objects)
+        objects = self.code[:, rows] != 0
+        for place in reversed(np.flatnonzero(objects.any(axis=1)).tolist()):
+            np.copyto(plugin, place, where=objects[place])
+            np.copyto(code, self.code[place, rows], where=objects[place])
+            np.copyto(reason, self.reason[place, rows], where=objects[place])
 
     def verdicts(self, place: int, rows: slice) -> NodeStatuses:
         """Return what one filter says of a slice of rows; not to be changed."""

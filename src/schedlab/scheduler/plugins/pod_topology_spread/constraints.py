@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
-from weakref import WeakKeyDictionary
 
 from schedlab.api.rules.taints import find_untolerated
 from schedlab.api.views.core import TopologySpreadConstraint
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 DO_NOT_SCHEDULE: Final = "DoNotSchedule"
 SCHEDULE_ANYWAY: Final = "ScheduleAnyway"
 _HONOR: Final = "Honor"
+#: For so many kinds of pods the constraints are kept parsed.
+_PARSED_MAX: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,8 @@ class ConstraintSource:
         self._default_actions = tuple(constraint.when_unsatisfiable for constraint in defaults)
         self._listers = listers
         self._merges_match_label_keys = merges_match_label_keys
-        self._parsed: WeakKeyDictionary[PodInfo | PodFacts, dict[str, tuple[Constraint, ...]]] = WeakKeyDictionary()
+        # By facts and the labels that constraints take over: pods that are made alike may still differ in these.
+        self._parsed: dict[tuple[PodFacts, str, tuple[str | None, ...]], tuple[Constraint, ...]] = {}
         self._parsed_defaults: dict[str, tuple[Constraint, ...]] = {}
         # The default constraints with the selector that was found last: mostly it is that of the next pod.
         self._completed: dict[str, tuple[tuple[Constraint, ...], Selector, tuple[Constraint, ...]]] = {}
@@ -82,14 +84,13 @@ class ConstraintSource:
         own = pod.pod.spec.topology_spread_constraints
         if not own:
             return self._default_constraints(pod, action)
-        # Pods that are made alike may still differ in their labels.
-        owner = pod if any(constraint.match_label_keys for constraint in own) else pod.facts
-        by_action = self._parsed.get(owner)
-        if by_action is None:
-            by_action = self._parsed[owner] = {}
-        found = by_action.get(action)
+        values = [pod.labels.get(key) for constraint in own for key in constraint.match_label_keys]
+        asked = pod.facts, action, tuple(values)
+        found = self._parsed.get(asked)
         if found is None:
-            found = by_action[action] = self._parse(own, pod.labels, action)
+            if len(self._parsed) >= _PARSED_MAX:
+                self._parsed.clear()
+            found = self._parsed[asked] = self._parse(own, pod.labels, action)
         return found
 
     def _default_constraints(self, pod: PodInfo, action: str) -> tuple[Constraint, ...]:

@@ -20,6 +20,7 @@ from schedlab.scheduler.framework.pod_index import PodIndex, PodQuery, PodTerm
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from schedlab.scheduler.framework.domains import DomainSums
     from schedlab.scheduler.framework.node_table import LabelColumn, NodeTable
     from schedlab.scheduler.framework.pod_facts import PodFacts
     from schedlab.scheduler.framework.types import PodInfo
@@ -86,10 +87,17 @@ class CountedNodes:
 
         The last number is always 0; see sums_by_value. Not to be changed, and to be read within this cycle only.
         """
-        query, mask = self.queries[at], self.masks[at]
-        if query is not None and mask is None:
-            return PodIndex.of(table).per_domain(query, self.constraints[at].topology_key).counts
-        return sums_by_value(self.labels[at], self.matching_pods(table, at), mask)
+        found = self.domain_sums(table, at)
+        if found is not None:
+            return found.counts
+        return sums_by_value(self.labels[at], self.matching_pods(table, at), self.masks[at])
+
+    def domain_sums(self, table: NodeTable, at: int) -> DomainSums | None:
+        """Return the same as sums that go along with the pods; None where not all nodes count, or no pod does."""
+        query = self.queries[at]
+        if query is None or self.masks[at] is not None:
+            return None
+        return PodIndex.of(table).per_domain(query, self.constraints[at].topology_key)
 
 
 class KeptNodes:

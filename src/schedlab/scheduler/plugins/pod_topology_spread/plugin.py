@@ -75,6 +75,7 @@ class PodTopologySpread:
             merges_match_label_keys=handle.features.enabled("MatchLabelKeysInPodTopologySpread"),
         )
         self._filtered_nodes = KeptNodes(comparison=self._comparison)
+        self._filter_states = filtering.KeptStates()
         self._scored_nodes = KeptNodes(comparison=self._comparison)
         # From the start, when there are few pods, lest the first cycle takes long.
         PodIndex.of(handle.table)
@@ -153,7 +154,8 @@ class PodTopologySpread:
             return None, error(f"get constraints from pod: obtaining pod's hard topology spread constraints: {cause}")
         if not constraints:
             return None, SKIP
-        state.write(_FILTER_STATE, filtering.make_state(table, pod, self._filtered_nodes.of(table, pod, constraints)))
+        nodes = self._filtered_nodes.of(table, pod, constraints)
+        state.write(_FILTER_STATE, self._filter_states.of(table, pod, nodes))
         return None, None
 
     def skips(self, pod: PodInfo, _table: NodeTable) -> bool:
