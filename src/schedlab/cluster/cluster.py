@@ -285,8 +285,9 @@ class Cluster(API):
 
     def _written(self, obj: StoredObject, verb: str, subresource: str, options: WriteOptions) -> None:
         self.past.note(obj.revision)
-        self.spans.written(obj, verb, subresource, options)
-        self.outsiders.written(obj, verb, subresource, options)
+        if obj.resource == "pods":
+            self.spans.written(obj, verb, subresource, options)
+            self.outsiders.written(obj, verb, subresource, options)
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:

@@ -81,8 +81,7 @@ class Past:
 
     def note(self, revision: int) -> None:
         """Take note of a revision that has just come about."""
-        now_ns = self._clock.now_ns()
-        if revision <= self._revisions[-1] or now_ns < self._times[-1] + _STAMP_NS:
+        if revision <= self._revisions[-1] or (now_ns := self._clock.now_ns()) < self._times[-1] + _STAMP_NS:
             return
         self._revisions.append(revision)
         self._times.append(now_ns)

@@ -8,7 +8,6 @@ So many steps are kept of one pod and of all; what is forgotten is counted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,14 +37,13 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
-@dataclass(slots=True)
-class PodSpans:
+class PodSpans(msgspec.Struct, gc=False):
     """The steps of one pod."""
 
     uid: str
     namespace: str
     name: str
-    spans: list[Span] = field(default_factory=list)
+    spans: list[Span] = []
     forgotten: int = 0
 
 
@@ -86,7 +84,7 @@ class SpanLog:
 
     def _begin(self, obj: StoredObject, text: str) -> None:
         """Put the request that made a pod before what followed at once: the queue has heard of the pod by now."""
-        pod = self._spans_of(obj.uid, obj.namespace, obj.name)
+        pod = self._pods.get(obj.uid) or self._new(obj.uid, obj.namespace, obj.name)
         at_ns = min([span.at_ns for span in pod.spans], default=None)
         at_ns = self._clock.now_ns() if at_ns is None else at_ns
         pod.spans[:0] = (Span(at_ns, "request", text), Span(at_ns, "admission", _admitted(obj)))
@@ -140,16 +138,15 @@ class SpanLog:
     # --- keeping -------------------------------------------------------------------------------------------------------
 
     def _note(self, uid: str, namespace: str, name: str, step: str, text: str, at_ns: int | None = None) -> None:
-        found = self._spans_of(uid, namespace, name)
+        found = self._pods.get(uid) or self._new(uid, namespace, name)
         found.spans.append(Span(self._clock.now_ns() if at_ns is None else at_ns, step, text))
         self._count += 1
-        self._forget(found)
+        if self._count > self._spans_max or len(found.spans) > SPANS_OF_POD_MAX:
+            self._forget(found)
 
-    def _spans_of(self, uid: str, namespace: str, name: str) -> PodSpans:
-        found = self._pods.get(uid)
-        if found is None:
-            found = self._pods[uid] = PodSpans(uid, namespace, name)
-            self._newest[namespace, name] = uid
+    def _new(self, uid: str, namespace: str, name: str) -> PodSpans:
+        found = self._pods[uid] = PodSpans(uid, namespace, name)
+        self._newest[namespace, name] = uid
         return found
 
     def _forget(self, found: PodSpans) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 # apimachinery's rand.String alphabet: no vowels, no digits that look like letters.
 _NAME_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
+_NAME_LETTERS: Final = len(_NAME_ALPHABET)
 _MASK: Final = (1 << 64) - 1
 _STEP: Final = 0x9E3779B97F4A7C15
 #: So many numbers are drawn one by one: often they are all. Then so many are drawn together.
@@ -20,7 +21,7 @@ _SINGLES: Final = 16
 _TOGETHER: Final = 64
 _STEPS: Final = np.arange(1, _TOGETHER + 1, dtype=np.uint64) * np.uint64(_STEP)
 #: Above it the characters of a name would not be equally likely.
-_NAME_LIMIT: Final = (1 << 64) - (1 << 64) % len(_NAME_ALPHABET)
+_NAME_LIMIT: Final = (1 << 64) - (1 << 64) % _NAME_LETTERS
 
 
 class RandomSource(Protocol):
@@ -66,15 +67,24 @@ class SeededRandom:
             self._work_out()
         return self._ready.pop()
 
+    def _draw(self, count: int) -> list[int]:
+        """Draw several numbers."""
+        while len(self._ready) < count:
+            self._work_out()
+        drawn = self._ready[: -count - 1 : -1]
+        del self._ready[-count:]
+        return drawn
+
     def _work_out(self) -> None:
+        """Put more numbers behind those that are ready."""
         if self._singles:
             self._singles -= 1
             self._ahead = (self._ahead + _STEP) & _MASK
-            self._ready.append(_mixed(self._ahead))
+            self._ready.insert(0, _mixed(self._ahead))
         else:
             numbers = _mixed(_STEPS + np.uint64(self._ahead))
             self._ahead = (self._ahead + _TOGETHER * _STEP) & _MASK
-            self._ready = numbers[::-1].tolist()
+            self._ready[:0] = numbers[::-1].tolist()
 
     def below(self, n: int) -> int:
         """Return a uniform integer in [0, n); n must be positive."""
@@ -91,19 +101,17 @@ class SeededRandom:
 
     def uid(self) -> str:
         """Return a version 4 UUID."""
-        high, low = self._next(), self._next()
+        high, low = self._draw(2)
         start, middle, variant = high >> 32, high >> 16 & 0xFFFF, low >> 48 & 0x3FFF | 0x8000
         parts = start, middle, high & 0xFFF, variant, low & 0xFFFF_FFFF_FFFF
         return "%08x-%04x-4%03x-%04x-%012x" % parts  # noqa: UP031 - an f-string takes twice as long
 
     def suffix(self, length: int = 5) -> str:
         """Return `length` characters of apimachinery's name alphabet."""
-        drawn = ""
-        while len(drawn) < length:  # `below`, as often as there are objects
-            value = self._next()
-            if value < _NAME_LIMIT:
-                drawn += _NAME_ALPHABET[value % len(_NAME_ALPHABET)]
-        return drawn
+        drawn: list[str] = []
+        while left := length - len(drawn):  # `below`, as often as there are objects
+            drawn += [_NAME_ALPHABET[value % _NAME_LETTERS] for value in self._draw(left) if value < _NAME_LIMIT]
+        return "".join(drawn)
 
     def split(self, label: str) -> SeededRandom:
         """Return an independent source whose stream depends on this seed and the label only."""

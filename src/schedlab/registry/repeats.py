@@ -288,8 +288,8 @@ def _second(now: str, likeness: Likeness) -> tuple[str, Blanks]:
 def _how(resource: Resource, namespace: str, options: WriteOptions, form: Form, now: str, likeness: Likeness) -> _Key:
     """Return what else counts of a creation than its object."""
     user, second = options.user, "" if likeness.tells_times else now
-    who = user.name, user.groups, user.uid, options.manager
-    return resource.name, namespace, form, options.field_validation, who, second
+    who = user.name, user.groups, user.uid
+    return resource.name, namespace, form, options.field_validation, options.manager, who, second
 
 
 def _who(user: User) -> tuple[Any, ...]:

@@ -297,8 +297,8 @@ class Store:
 
     def create(self, obj: StoredObject) -> None:
         """Add an object that carries `next_revision`; raises KeyExists."""
-        key = obj.key
-        if self.peek(obj.resource, key) is not None:
+        key, table = obj.key, self._tables.get(obj.resource)
+        if table is not None and table.get(key) is not None:
             raise KeyExists(key)
         self._commit(key, WatchEvent("ADDED", obj))
 
@@ -364,17 +364,20 @@ class Store:
         self._durable = max(self._durable, revision)
         if self._dispatching:
             return  # a handler has written: the loop below goes on with its change when the handler returns
+        log, watches = self._log, self._watches
         self._dispatching = True
         try:
             while self._delivered < self._durable:
                 self._delivered += 1
-                event = self._log.at(self._delivered)
-                for watch in self._watches.get(event.object.resource, ()):
+                event = log.at(self._delivered)
+                for watch in watches.get(event.object.resource, ()):
                     watch.offer(event)
         finally:
             self._dispatching = False
-        if self._history is not None and self.compacted_revision > self._log.floor + _TRIM_STRIDE:
-            self._trim(_TRIM_STRIDE)
+        if self._history is not None:
+            window, beyond = self._watch_window, log.floor + _TRIM_STRIDE
+            if (window is not None and log.revision - window > beyond) or self._compacted > beyond:
+                self._trim(_TRIM_STRIDE)
         if self._waiters:
             released = [waiter for awaited, waiter in self._waiters if awaited <= self._durable]
             self._waiters = [(awaited, waiter) for awaited, waiter in self._waiters if awaited > self._durable]

@@ -524,8 +524,8 @@ class ScoreExtensions(Plugin, Protocol):
 class ReservePlugin(Plugin, Protocol):
     """Keeps account of a pod that is about to be bound; changes only memory.
 
-    A method `reserves_nothing(pod)` may say that reserve only succeeds for pods with the same facts; then it is not
-    asked about pods that are made alike.
+    A method `reserves_nothing(pod)` may say that reserve only succeeds for pods with the same facts, `pre_binds_nothing`
+    of a PreBindPlugin that pre_bind_pre_flight skips them; then it is not asked about pods that are made alike.
     """
 
     def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from schedlab.scheduler.config.types import ConfigStruct
 from schedlab.scheduler.events import cut_note
+from schedlab.scheduler.framework.helpers.claims import says
 from schedlab.scheduler.framework.interface import PostFilterResult, PreFilterResult, Work
 from schedlab.scheduler.framework.record import PASSED
-from schedlab.scheduler.framework.status import Code, Status, is_success
+from schedlab.scheduler.framework.status import SKIP, Code, Status, is_success
 from schedlab.scheduler.metrics import NOT_COUNTED
 from schedlab.scheduler.runtime.batch import OpportunisticBatch
 from schedlab.scheduler.runtime.equal_pods import EqualPods, Evaluation
@@ -24,6 +25,7 @@ from schedlab.scheduler.runtime.errors import as_status, checked, error_text, fa
 from schedlab.scheduler.runtime.filtering import FilterRun
 from schedlab.scheduler.runtime.hooks import HookedPlugin
 from schedlab.scheduler.runtime.plugin_lists import ProfileError, expand, needed, score_weights
+from schedlab.scheduler.runtime.pre_binding import ask_pre_flights, grouped
 from schedlab.scheduler.runtime.prepared import KeptSteps, Known, Recorder, Steps, keep, succeeding
 from schedlab.scheduler.runtime.routine import Routine, Routines
 from schedlab.scheduler.runtime.scoring import ScoreFailure, Scores, run_pre_score, run_score
@@ -60,7 +62,6 @@ if TYPE_CHECKING:
 
 PLUGIN_FAILED: Final = "PluginFailed"
 MAX_PERMIT_WAIT_NS: Final = 15 * 60 * 1_000_000_000
-_NO_WORK: Final = Status(Code.SKIP)
 _ALL_NODES: Final = PreFilterResult()
 
 PostFilterAnswer = tuple["PostFilterResult | None", "Status | None"]
@@ -166,6 +167,8 @@ class Framework:
         self._pre_filter_steps: KeptSteps = OrderedDict()
         self._pre_score_steps: KeptSteps = OrderedDict()
         self._reserve_steps: KeptSteps = OrderedDict()
+        self._pre_binds: KeptSteps = OrderedDict()
+        self._pre_bind_names = frozenset(plugin.name for plugin in self.pre_bind_plugins)
         self._routines = Routines(self)
         self._adders = tuple(plugin for plugin in self.pre_filter_plugins if hasattr(plugin, "add_pod"))
 
@@ -521,47 +524,25 @@ class Framework:
 
     def run_pre_bind_pre_flights(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """Ask which pre_bind plugins have work: None if any has, SKIP if none, else an error."""
-        skip: list[str] = []
-        result: Status | None = _NO_WORK
-        for plugin in self.pre_bind_plugins:
-            name = plugin.name
-            try:
-                status = as_status(plugin.pre_bind_pre_flight(state, pod, node_name))
-            except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-                status = failure_of(error)
-            if status is None or status.code == Code.SUCCESS:
-                result = None
-            elif status.code == Code.SKIP:
-                skip.append(name)
-            elif status.code == Code.ERROR:
-                return wrapped(f'running PreBindPreFlight "{name}"', status)
-            else:
-                text = (
-                    f'PreBindPreFlight {name} returned "{status.code.text}", which is unsupported. '
-                    "It is supposed to return Success, Skip, or Error status"
-                )
-                return Status(Code.ERROR, (), "", text)
-        state.skip_pre_bind = frozenset(skip)
-        return result
+        if self._pre_binds_nothing(pod):
+            state.skip_pre_bind = self._pre_bind_names
+            return SKIP
+        return ask_pre_flights(self.pre_bind_plugins, state, pod, node_name)
+
+    def _pre_binds_nothing(self, pod: PodInfo) -> bool:
+        """Whether all pre_bind plugins say that they have no work for pods like this one."""
+        known = self._pre_binds.get(pod.facts)
+        if known is not None:
+            return not known
+        if self.equal_pods is None or not self.equal_pods.knows(pod):
+            return False
+        left = [plugin for plugin in self.pre_bind_plugins if not says(plugin, "pre_binds_nothing", pod)]
+        keep(self._pre_binds, pod, left)
+        return not left
 
     def pre_bind_groups(self, state: CycleState) -> list[list[Any]]:
         """Return the pre_bind plugins that have work; those of a group work side by side."""
-        groups: list[list[Any]] = []
-        group: list[Any] = []
-        for plugin in self.pre_bind_plugins:
-            skipped = plugin.name in state.skip_pre_bind
-            if getattr(plugin, "pre_bind_parallel", False):
-                if not skipped:
-                    group.append(plugin)
-                continue
-            if group:
-                groups.append(group)
-                group = []
-            if not skipped:
-                groups.append([plugin])
-        if group:
-            groups.append(group)
-        return groups
+        return grouped(self.pre_bind_plugins, state.skip_pre_bind)
 
     def run_post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Tell plugins that the pod is bound."""

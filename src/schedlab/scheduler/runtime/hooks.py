@@ -22,12 +22,12 @@ Wrap = Callable[[Method, Method | None, Method | None], Method]
 
 # What cannot answer for the hooks around a method and is therefore not to be seen.
 _HIDDEN: Final[Mapping[str, tuple[str, ...]]] = {
-    "pre_filter": ("sign_pod", "is_row_local", "is_pod_local", "skips", "changed_verdicts"),
+    "pre_filter": ("sign_pod", "is_row_local", "is_pod_local", "skips", "pre_binds_nothing", "changed_verdicts"),
     "filter": ("filter_nodes", "looks_at", "sign_pod", "is_row_local", "changed_verdicts"),
     "pre_score": ("sign_pod", "is_row_local", "is_pod_local", "skips"),
     "score": ("score_nodes", "score_looks_at", "sign_pod", "is_row_local"),
     "normalize_score": ("normalized_zeros", "sign_pod"),
-    "reserve": ("reserves_nothing",),
+    "reserve": ("reserves_nothing", "pre_binds_nothing"),
 }
 
 

@@ -116,7 +116,7 @@ class DynamicResources:
         return not pod.pod.spec.resource_claims and _NATIVE.issuperset(pod.requests)
 
     #: To the points before filtering and scoring such a pod is nothing but its facts, either.
-    is_pod_local = reserves_nothing = is_row_local
+    is_pod_local = reserves_nothing = pre_binds_nothing = is_row_local
 
     # --- Filtering ---
 

@@ -78,7 +78,7 @@ class VolumeBinding:
     def is_pod_local(self, pod: PodInfo) -> bool:
         return not pod.claim_keys
 
-    reserves_nothing = is_pod_local
+    reserves_nothing = pre_binds_nothing = is_pod_local
 
     # --- Finding ---
 
