@@ -184,9 +184,9 @@ class Victims:
         return tuple([pod.key for pod in self.pods])
 
     @lazy
-    def standing(self) -> tuple[int, int, int | None, bool]:
-        """The priority of the first pod, the sum of priorities; of the pods (at least one) with the highest one the
-        earliest start in ns that is known, and whether one of them has not started.
+    def standing(self) -> tuple[int, int, int, int, int | None, bool]:
+        """Budgets that are broken, number of pods (at least one), priority of the first, sum of priorities; of the pods
+        with the highest one the earliest start in ns that is known, and whether one of them has not started.
 
         An extender may have put the pods in another order: upstream takes the first for the highest all the same.
         """
@@ -194,7 +194,8 @@ class Victims:
         highest = max(priorities)
         starts = [pod.started_ns for pod in self.pods if pod.priority == highest]
         known = [start for start in starts if start is not None]
-        return priorities[0], sum(priorities), min(known, default=None), len(known) < len(starts)
+        start_ns, some_wait = min(known, default=None), len(known) < len(starts)
+        return self.pdb_violations, len(priorities), priorities[0], sum(priorities), start_ns, some_wait
 
 
 @dataclass(frozen=True, slots=True)

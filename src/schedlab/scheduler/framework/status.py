@@ -143,8 +143,8 @@ class NodeStatuses:
 
     def status(self, index: int) -> Status | None:
         """Return the verdict of one node as a Status."""
-        code = Code(int(self.code[index]))
-        return None if code == Code.SUCCESS else Status(code, REASONS.texts(int(self.reason[index])))
+        code = int(self.code[index])
+        return None if code == Code.SUCCESS else Status(Code(code), REASONS.texts(int(self.reason[index])))
 
     @classmethod
     def of(cls, statuses: Sequence[Status | None]) -> NodeStatuses:

@@ -210,16 +210,17 @@ class _Together:
             return status.with_plugin(self._filters.all[self._failed[at]].name)
         breaking = int(self._breaking[at])
         gone = [place for place in range(first, end) if not stays[place]]
-        broken = sum(place < first + breaking for place in gone)
+        broken = sum([place < first + breaking for place in gone]) if breaking else 0
         mixed = 0 < breaking < end - first
         return in_order([self._victims[place] for place in gone], broken, mixed=mixed, preemptor=self._preemptor)
 
 
 def _request_vectors(table: NodeTable, pods: Sequence[PodInfo]) -> NDArray[np.int64]:
     """Return what V pods ask for: int64[R, V]. Pods that were made alike have one object for it."""
-    kinds = {id(pod.request): pod.request for pod in pods}
+    requests = [pod.facts.request for pod in pods]
+    kinds = {id(request): request for request in requests}
     vectors = np.zeros((len(table.resource_names), len(kinds)), np.int64)
     for at, request in enumerate(kinds.values()):
         vectors[:, at] = table.request_vector(request)
     places = {kind: at for at, kind in enumerate(kinds)}
-    return vectors[:, [places[id(pod.request)] for pod in pods]]
+    return vectors[:, [places[id(request)] for request in requests]]

@@ -160,12 +160,14 @@ class Evaluator:
     def _choose(self, state: CycleState, asking: _Asking) -> Answer:
         if not asking.candidates:
             return None, _NO_CANDIDATE, None
-        node = best_candidates(asking.merits)[0]
+        best = best_candidates(asking.merits)
+        node = best[0]
         victims = asking.candidates[node].pods
         record: PreemptionRecord | None = state.find(PREEMPTION_RECORD)
         if record is not None:
             record.victims = tuple(pod.key for pod in self._executor.to_delete(victims))
-            best = best_candidates(asking.found)
+            if asking.found is not asking.merits:
+                best = best_candidates(asking.found)
             # If it is not among the best, extenders have objected to those.
             record.best = best if node in best else ()
         work = self._executor.start(asking.preemptor, node, victims)
