@@ -5,6 +5,11 @@
 Equal pods are those of one template; mixed ones differ in requests, priority, tolerations, affinity to nodes and pods, and
 spreading, on nodes that differ in size, zone and taints, with every filter judging every node. Prints one line of JSON per load.
 
+`explain` has for every form of `schedlab explain` and for the newest, middle and oldest attempts the median processor time
+from the question to the text that is printed: the explanation and its JSON in the server, the JSON read and written in that
+form by the client; interpreter, modules and connection are not in it. No moment is known from before. `over` names what took
+longer than the goal, `calibration` is how fast the machine was just then (`schedlab.scheduler_perf.machine`).
+
 `recording` compares runs in processes of their own, with the log and without (then no filter judges more than it has to):
 which part of the processor time from creating the pods to binding them is for the record, the least of three runs each,
 and how much more memory is resident afterwards per pod; the journal is kept in both. The other bytes are exact.
@@ -16,40 +21,47 @@ import json
 import multiprocessing
 import sys
 import time
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
 
-import orjson
-
-from schedlab.cli.explain import EVERY_NODE
-from schedlab.cli.explain_html import explain_html
-from schedlab.cli.explain_text import explain_text
+from schedlab.cli.explain import EVERY_NODE, shown
+from schedlab.cli.simulator_api import decoded
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.driver import BatchDriver
 from schedlab.cluster.memory import calm_garbage_collector, memory_bytes
 from schedlab.cluster.schedulers import Surroundings, make_scheduler
-from schedlab.decisions.explain import PodQuestion
+from schedlab.decisions.explain import DETAILED, PodQuestion
 from schedlab.kernel.clock import VirtualClock
 from schedlab.kernel.randomness import SeededRandom
+from schedlab.scheduler_perf.machine import calibrate
+from schedlab.web.routing import json_answer
 
-Write = Callable[[dict[str, Any]], object]
 
-#: What is asked in each form of `schedlab explain`, and what is made of the answer; -o json, yaml and wide have every node.
-_FORMS: dict[str, tuple[PodQuestion, Write]] = {
-    "default": (PodQuestion(), explain_text),
-    "--attempt": (PodQuestion(attempt=1), explain_text),
-    "--node": (PodQuestion(nodes=("node-7",), all_plugins=True), partial(explain_text, one_node=True)),
-    "--vs": (PodQuestion(versus="node-7"), explain_text),
-    "--all-plugins": (PodQuestion(all_plugins=True), partial(explain_text, all_plugins=True)),
-    "-o html": (PodQuestion(), explain_html),
-    "-o wide": (PodQuestion(detailed=EVERY_NODE), partial(explain_text, wide=True)),
-    "-o json": (PodQuestion(detailed=EVERY_NODE), orjson.dumps),
+class Form(NamedTuple):
+    """A form of `schedlab explain`: what is asked, and how the answer is shown."""
+
+    question: PodQuestion
+    output: str = "text"
+
+
+#: As the command line asks; -o json, yaml and wide have what keeps the pod from every node.
+_FORMS = {
+    "default": Form(PodQuestion()),
+    "--attempt": Form(PodQuestion(attempt=1)),
+    "--node": Form(PodQuestion(nodes=("node-7",), all_plugins=True)),
+    "--vs": Form(PodQuestion(versus="node-7")),
+    "--all-plugins": Form(PodQuestion(all_plugins=True)),
+    "-o html": Form(PodQuestion(), "html"),
+    "-o wide": Form(PodQuestion(detailed=EVERY_NODE, formulas=DETAILED), "wide"),
+    "-o json": Form(PodQuestion(detailed=EVERY_NODE), "json"),
+    "-o yaml": Form(PodQuestion(detailed=EVERY_NODE), "yaml"),
 }
+_GOAL_MS = 100
+#: So many pods are asked about in each form.
+_ASKED = 9
 _ZONES = 8
 _PRIORITIES = ("low", "middle", "high")
 _AT_ONCE = 500
@@ -185,35 +197,38 @@ def run(nodes: int, pods: int, *, mixed: bool) -> dict[str, Any]:
         "arraysBytesPerAttempt": sum(map(len, blobs.values())) // max(len(packed), 1),
         "countedBytesPerPod": cluster.log.size_bytes // pods,
         "recording": recording,
-        **{
-            f"explain{when}Milliseconds": _explain_ms(cluster, numbers, *_FORMS["default"])
-            for when, numbers in _asked(pods).items()
-        },
-        "formsMilliseconds": _forms_ms(cluster, pods // 3),
+        "explain": _explain(cluster, pods),
     }
 
 
-def _forms_ms(cluster: Cluster, first: int) -> dict[str, float]:
-    """Return how long each form of `schedlab explain` takes: the explanation, and what is made of it."""
-    found = {}
-    for place, (name, (question, write)) in enumerate(_FORMS.items()):
-        numbers = range(first + 9 * place, first + 9 * place + 9)
-        found[name] = _explain_ms(cluster, numbers, question, write)
-    return found
+def _explain(cluster: Cluster, pods: int) -> dict[str, Any]:
+    """Return how long each form takes, of pods one beside the other that nobody has asked about."""
+    count = _ASKED * len(_FORMS)
+    firsts = {"newest": pods - count, "middle": (pods - count) // 2, "oldest": 0}
+    found: dict[str, dict[str, float]] = {when: {} for when in firsts}
+    over = []
+    for place, (name, form) in enumerate(_FORMS.items()):
+        for when, first in firsts.items():
+            begin = first + _ASKED * place
+            found[when][name] = taken = _explain_ms(cluster, range(begin, begin + _ASKED), form)
+            over += [f"{name} {when}"] if taken > _GOAL_MS else []
+    return {"goalMilliseconds": _GOAL_MS, "over": over, "calibration": calibrate(), "milliseconds": found}
 
 
-def _asked(pods: int) -> dict[str, range]:
-    """Pods one beside the other, each asked about once, so that no moment is known from before."""
-    return {"Newest": range(pods - 9, pods), "Middle": range(pods // 2, pods // 2 + 9), "Oldest": range(9)}
-
-
-def _explain_ms(cluster: Cluster, numbers: range, question: PodQuestion, write: Write) -> float:
-    """Return the median of the processor time."""
+def _explain_ms(cluster: Cluster, numbers: range, form: Form) -> float:
+    """Return the median of the processor time of server and client."""
     times = []
     for number in numbers:
         began = time.process_time()
-        write(cluster.explainer.explain("default", f"p-{number}", question))
+        answer = json_answer(cluster.explainer.explain("default", f"p-{number}", form.question))
+        text = shown(
+            decoded(answer.body),
+            form.output,
+            one_node=bool(form.question.nodes),
+            all_plugins=form.question.all_plugins and not form.question.nodes,
+        )
         times.append(time.process_time() - began)
+        assert text, "an explanation without words"
     return round(sorted(times)[len(times) // 2] * 1000, 1)
 
 

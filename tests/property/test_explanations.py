@@ -77,6 +77,8 @@ def check_score(plugin: Any, bench: Bench, draw: Draw) -> None:
     formulas = [plugin.explain_score(state, pod, table.infos[row]) for row in chosen]
 
     assert [formula.value for formula in formulas] == raw.tolist(), (plugin.name, formulas)
+    if hasattr(plugin, "explain_scores"):
+        assert plugin.explain_scores(state, pod, table, rows) == formulas, plugin.name
     if hasattr(plugin, "normalize_score"):
         steps = [plugin.explain_normalized(state, pod, rows, raw.copy(), at) for at in range(len(rows))]
         normalized = raw.copy()

@@ -17,6 +17,7 @@ from schedlab.cli.explain_text import explain_text
 from schedlab.cli.help_text import help_text
 from schedlab.cli.kube_context import resolve, schedulers_beside
 from schedlab.cluster.home import Home
+from schedlab.decisions.explain import DETAILED
 from schedlab.kernel.errors import SchedlabError
 
 EVERY_NODE = 1_000_000
@@ -69,6 +70,8 @@ def explain(
         query.append(("allPlugins", "true"))
     if output not in ("text", "html"):
         query.append(("detailed", EVERY_NODE))
+    if output == "wide":
+        query.append(("formulas", DETAILED))
     path = f"/api/v1/decisions/{quote(where, safe='')}/{quote(pod_name, safe='')}"
     status, body = _explanation(home, f"{path}?{urlencode(query)}" if query else path)
     if status == _BAD_REQUEST:
@@ -76,7 +79,7 @@ def explain(
     if status != _FOUND:
         print(f"error: {body.get('message', body)}", file=sys.stderr)
         return 1
-    print(_shown(body, output, one_node=bool(node), all_plugins=all_plugins))
+    print(shown(body, output, one_node=bool(node), all_plugins=all_plugins))
     return 0
 
 
@@ -110,7 +113,8 @@ def _explanation(home: Home, path: str) -> tuple[int, dict[str, Any]]:
     return status, body
 
 
-def _shown(body: dict[str, Any], output: str, *, one_node: bool, all_plugins: bool) -> str:
+def shown(body: dict[str, Any], output: str, *, one_node: bool, all_plugins: bool) -> str:
+    """Return an explanation in one of the forms of output."""
     match output:
         case "json" | "yaml":
             return data_text(body, output)

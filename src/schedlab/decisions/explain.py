@@ -45,7 +45,8 @@ class PodQuestion:
     """What is asked of a pod.
 
     attempt: the newest unless given. uid: that of an earlier pod of the same name. nodes: only these. all_plugins: numbers of what passed, too. versus: a node to
-    compare the chosen one (or the first of `nodes`) with. detailed: of how many nodes numbers are wanted.
+    compare the chosen one (or the first of `nodes`) with. detailed: of how many nodes numbers are wanted. formulas: of how
+    many of these how their scores came about, of all unless given.
     """
 
     attempt: int | None = None
@@ -54,6 +55,7 @@ class PodQuestion:
     all_plugins: bool = False
     versus: str = ""
     detailed: int = DETAILED
+    formulas: int | None = None
 
 
 _EVERYTHING: Final = PodQuestion()
@@ -269,7 +271,8 @@ def _add_numbers(
     shown = _detailed(entries, question)
     yield from _add_facts(inquiry, shown, all_plugins=question.all_plugins)
     if cycle.score is not None:
-        yield from _add_formulas(inquiry, cycle, _best(shown, question))
+        count = question.detailed if question.formulas is None else question.formulas
+        yield from _add_formulas(inquiry, cycle, _best(shown, count))
     return inquiry
 
 
@@ -317,13 +320,13 @@ def _detailed(entries: Sequence[dict[str, Any]], question: PodQuestion) -> list[
         if plugin and plugin not in kinds:
             kinds[plugin] = None
             chosen[id(entry)] = entry
-    chosen |= {id(entry): entry for entry in _best(entries, question)}
+    chosen |= {id(entry): entry for entry in _best(entries, question.detailed)}
     return list(chosen.values())
 
 
-def _best(entries: Sequence[dict[str, Any]], question: PodQuestion) -> list[dict[str, Any]]:
+def _best(entries: Sequence[dict[str, Any]], count: int) -> list[dict[str, Any]]:
     scored = [entry for entry in entries if "scores" in entry]
-    return sorted(scored, key=lambda entry: -entry["total"])[: question.detailed]
+    return sorted(scored, key=lambda entry: -entry["total"])[:count]
 
 
 def _versus(cycle: CycleRecord, question: PodQuestion, entries: Mapping[str, dict[str, Any]]) -> dict[str, Any]:

@@ -159,23 +159,36 @@ class Inquiry:
         plugin = self.moment.plugin(score.plugins[index])
         names, known_rows = self._cycle.node_names, self.moment.table.row_of
         rows = [known_rows.get(names[row], -1) for row in score.rows[places].tolist()]
-        is_explained = plugin is not None and hasattr(plugin, "explain_score")
+        weight = score.weights[index]
+        points = zip(score.raw[index, places].tolist(), score.final[index, places].tolist(), strict=True)
+        told = [{"raw": raw, "weight": weight, "final": final} for raw, final in points]
+        if plugin is None or not hasattr(plugin, "explain_score"):
+            return told
         by = getattr(plugin, "explain_score_by", None)
-        alike = self._safely(score.plugins[index], lambda: self._alike(by)) if is_explained else None
-        same = self._recomputed(index, plugin) if is_explained else None
-        weight, out = score.weights[index], []
-        known: dict[tuple[int, int, int], dict[str, Any]] = {}
-        points = zip(places, rows, score.raw[index, places].tolist(), score.final[index, places].tolist(), strict=True)
-        for at, row, raw, final in points:
-            key = at if alike is None or row < 0 else alike[row], raw, final
-            told = known.get(key)
-            if told is None:
-                told = known[key] = {"raw": raw, "weight": weight, "final": final}
-                if is_explained and row >= 0:
-                    told |= self._safely(score.plugins[index], partial(self._score, index, at, row, same)) or {}
-                yield
-            out.append(told)
-        return out
+        alike = self._safely(plugin.name, lambda: self._alike(by)) or range(len(self.moment.table))
+        first: dict[tuple[int, int, int], int] = {}
+        for at, row in enumerate(rows):
+            if row >= 0:
+                told[at] = told[first.setdefault((alike[row], told[at]["raw"], told[at]["final"]), at)]
+        yield
+        chosen = list(first.values())
+        same = self._recomputed(index, plugin)
+        formulas = self._formulas(plugin, [rows[at] for at in chosen])
+        for at, formula in zip(chosen, formulas, strict=True):
+            ask = partial(self._score, index, places[at], rows[at], same, formula)
+            told[at] |= self._safely(plugin.name, ask) or {}
+            yield
+        return told
+
+    def _formulas(self, plugin: Any, rows: Sequence[int]) -> Sequence[Formula | None]:
+        """Return the formulas of rows of the table at once, if the plugin can give them so."""
+        if not hasattr(plugin, "explain_scores"):
+            return [None] * len(rows)
+        places = np.array(rows, np.int64)
+        found = self._safely(
+            plugin.name, lambda: plugin.explain_scores(self._filter_state, self.pod, self.moment.table, places)
+        )
+        return [None] * len(rows) if found is None else cast("Sequence[Formula]", found)
 
     def _recomputed(self, index: int, plugin: Any) -> NDArray[np.bool_] | None:
         """Return bool[F]: where the plugin's array form comes to the recorded scores; None where nobody can say.
@@ -191,15 +204,17 @@ class Inquiry:
         found = plugin.score_nodes(self._filter_state, self.pod, self.moment.table, self._rows)
         return None if isinstance(found, Status) else found == score.raw[index]
 
-    def _score(self, index: int, at: int, row: int, same: NDArray[np.bool_] | None) -> dict[str, Any]:
+    def _score(
+        self, index: int, at: int, row: int, same: NDArray[np.bool_] | None, formula: Formula | None
+    ) -> dict[str, Any]:
         score, node = self._cycle.score, self.moment.table.infos[row]
         assert score is not None
         plugin = self.moment.plugin(score.plugins[index])
         assert plugin is not None
-        if hasattr(plugin, "filter") and same is None:
+        if same is None and hasattr(plugin, "filter"):
             # Some plugins score what they found for the node when they filtered it.
             plugin.filter(self._filter_state, self.pod, node)
-        raw: Formula = plugin.explain_score(self._filter_state, self.pod, node)
+        raw: Formula = formula or plugin.explain_score(self._filter_state, self.pod, node)
         out: dict[str, Any] = {"formula": raw.expression, "inputs": dict(raw.inputs)}
         if (same is None or not same[at]) and raw.value != int(score.raw[index, at]):
             out["ofNow"] = True

@@ -50,6 +50,7 @@ async def decision(simulator: Simulator, request: Request) -> Answer:
         all_plugins=request.flag("allPlugins"),
         versus=request.word("vs"),
         detailed=request.number("detailed", DETAILED) or 0,
+        formulas=request.number("formulas"),
     )
     namespace, pod = request.parameters["namespace"], request.parameters["pod"]
     if (

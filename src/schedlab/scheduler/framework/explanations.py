@@ -1,6 +1,6 @@
 """What a plugin can say of its verdicts and scores in numbers, for whoever asks why.
 
-A plugin may have five more methods; nothing but explanations calls them, and they decide nothing:
+A plugin may have six more methods; nothing but explanations calls them, and they decide nothing:
 
     explain_filter(state, pod, node) -> Sequence[Fact]
         what the verdict on a node rests on, after pre_filter and before or after filter. The node fits as far as this
@@ -10,6 +10,8 @@ A plugin may have five more methods; nothing but explanations calls them, and th
     explain_normalized(state, pod, rows, raw, at) -> Formula
         how the normalised score of rows[at] comes about from raw: int64[F], the raw scores of all rows: int64[F].
         Without it scores are taken as they are.
+    explain_scores(state, pod, table, rows) -> Sequence[Formula]
+        the array form of explain_score, for rows: int64[F].
     explain_filter_by(state, pod, table), explain_score_by(state, pod, table) -> Sequence[NDArray[np.integer]]
         what the others look at of a node, as columns [N] of numbers: nodes with the same in all of them are explained
         by the same facts, or by the same formulas if their raw scores are equal. Without it each node is asked about.

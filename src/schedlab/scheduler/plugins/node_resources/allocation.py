@@ -104,6 +104,12 @@ class ScoredResources:
             np.take(taken, rows, out=allocated[k])
         return NodeAmounts(allocated, allocated + np.array(requests, np.int64)[:, None], allocatable)
 
+    def on_each(self, table: NodeTable, rows: NDArray[np.int64], requests: Sequence[int]) -> list[Amounts]:
+        """Return `on_node` of each of the rows."""
+        amounts = self.on_nodes(table, rows, requests)
+        columns = (amounts.allocated, amounts.requested, amounts.allocatable)
+        return list(map(Amounts, *(column.T.tolist() for column in columns)))
+
     def _allocated(self, node: NodeInfo, name: str) -> int:
         if self._real is None and name == CPU:
             return node.non_zero_cpu
@@ -125,13 +131,12 @@ def amount_of(resource: Resource, name: str) -> int:
 
 def weighted_sum(parts: Iterable[tuple[str, int]]) -> str:
     """Return the sum of expressions times weights, as arithmetic."""
-    return " + ".join(f"({expression}) * {weight}" for expression, weight in parts)
+    return " + ".join([f"({expression}) * {weight}" for expression, weight in parts])
 
 
-def weighted_mean(parts: Iterable[tuple[str, int]]) -> str:
+def weighted_mean(parts: Sequence[tuple[str, int]]) -> str:
     """Return the mean of expressions by weight, rounded down, as arithmetic; 0 of none."""
-    parts = tuple(parts)
-    total = sum(weight for _, weight in parts)
+    total = sum([weight for _, weight in parts])
     return f"({weighted_sum(parts)}) // {total}" if total else "0"
 
 

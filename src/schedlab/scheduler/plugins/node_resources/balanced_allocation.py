@@ -21,6 +21,7 @@ from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.framework.status import SKIP, Status
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
 from schedlab.scheduler.plugins.node_resources.allocation import (
+    Amounts,
     ScoredResources,
     explained_amounts,
 )
@@ -87,7 +88,17 @@ class NodeResourcesBalancedAllocation:
         requests = self._requests(state, pod)
         if not any(requests):
             return Formula("0")
-        amounts = self._resources.on_node(node, requests)
+        return self._formula(requests, self._resources.on_node(node, requests))
+
+    def explain_scores(
+        self, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]
+    ) -> Sequence[Formula]:
+        requests = self._requests(state, pod)
+        if not any(requests):
+            return [Formula("0")] * len(rows)
+        return [self._formula(requests, amounts) for amounts in self._resources.on_each(table, rows, requests)]
+
+    def _formula(self, requests: Sequence[int], amounts: Amounts) -> Formula:
         with_pod = _balance_expression(amounts.requested, amounts.allocatable)
         without = _balance_expression(amounts.allocated, amounts.allocatable)
         inputs = {"resources": explained_amounts(self._resources.names, requests, amounts)}

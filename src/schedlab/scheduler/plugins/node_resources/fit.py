@@ -189,7 +189,15 @@ class NodeResourcesFit:
 
     def explain_score(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Formula:
         requests = self._scored_requests(state, pod)
-        amounts = self._resources.on_node(node, requests)
+        return self._formula(requests, self._resources.on_node(node, requests))
+
+    def explain_scores(
+        self, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]
+    ) -> Sequence[Formula]:
+        requests = self._scored_requests(state, pod)
+        return [self._formula(requests, amounts) for amounts in self._resources.on_each(table, rows, requests)]
+
+    def _formula(self, requests: Sequence[int], amounts: Amounts) -> Formula:
         inputs = {
             "strategy": type(self._strategy).__name__,
             "weights": dict(zip(self._resources.names, self._resources.weights, strict=True)),

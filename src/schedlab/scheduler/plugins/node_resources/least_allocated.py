@@ -37,9 +37,13 @@ class LeastAllocated:
     def expression(self, amounts: Amounts) -> str:
         """Return `score` as arithmetic."""
         return weighted_mean(
-            (f"max({capacity} - {requested}, 0) * {MAX_NODE_SCORE} // {capacity}", weight)
-            for requested, capacity, weight in zip(amounts.requested, amounts.allocatable, self._weights, strict=True)
-            if capacity
+            [
+                (f"max({capacity} - {requested}, 0) * {MAX_NODE_SCORE} // {capacity}", weight)
+                for requested, capacity, weight in zip(
+                    amounts.requested, amounts.allocatable, self._weights, strict=True
+                )
+                if capacity
+            ]
         )
 
     def score_nodes(self, amounts: NodeAmounts) -> NDArray[np.int64]:

@@ -37,9 +37,13 @@ class MostAllocated:
     def expression(self, amounts: Amounts) -> str:
         """Return `score` as arithmetic."""
         return weighted_mean(
-            (f"min({requested}, {capacity}) * {MAX_NODE_SCORE} // {capacity}", weight)
-            for requested, capacity, weight in zip(amounts.requested, amounts.allocatable, self._weights, strict=True)
-            if capacity
+            [
+                (f"min({requested}, {capacity}) * {MAX_NODE_SCORE} // {capacity}", weight)
+                for requested, capacity, weight in zip(
+                    amounts.requested, amounts.allocatable, self._weights, strict=True
+                )
+                if capacity
+            ]
         )
 
     def score_nodes(self, amounts: NodeAmounts) -> NDArray[np.int64]:
