@@ -67,7 +67,7 @@ def _record(record: CycleRecord, routine: Routine, found: Found, total: int, *, 
     record.passed_filters = record.feasible = feasible
     if found.scores is not None:
         scores, layout = found.scores
-        raw = scores.small(found.feasible, layout)
+        raw = scores.take(found.feasible, layout, is_small=True)
         record.score = ScoreRecord(
             layout.names, routine.weights, feasible, raw, _NOTHING, _NOTHING, complete=True, offsets=layout.offsets
         )

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -538,17 +538,20 @@ class Attempt:
         self, rows: NDArray[np.int64], scores: Scores, total: NDArray[np.int64], *, complete: bool = True
     ) -> None:
         assert self.record is not None
-        feasible = self.record.feasible
-        self.record.score = ScoreRecord(
+        feasible, nothing = self.record.feasible, _NOTHING
+        made = self.record.score = ScoreRecord(
             scores.plugins,
             scores.weights,
             recorded(rows, len(self.table)) if rows is not self._passed or feasible is None else feasible,
             scores.raw,
             scores.final,
-            total,
+            scores.total if scores.is_whole else nothing,
             complete,
-            scores.offsets if total is scores.total else None,
+            scores.offsets,
         )
+        if total is not scores.total:
+            made.work_out()
+            made.total, made.offsets = total, None
 
     def _record_calls(self, requests: Requests, answers: Answers) -> None:
         if self.record is None:
@@ -560,6 +563,7 @@ class Attempt:
 
 
 _NOBODY: Final = np.zeros(0, np.int64)
+_NOTHING: Final[Any] = None
 
 
 def rejection_on_node(statuses: NodeToStatusMap, node: str, status: Status) -> Failure:

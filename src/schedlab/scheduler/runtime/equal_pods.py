@@ -360,13 +360,14 @@ class Evaluation:
 class Layout(NamedTuple):
     """How the scores of S plugins lie in KeptScores.
 
-    order: int64[2 S + 1] of raw, final and total, None when it is theirs. others: places of the plugins of which nothing
-    is kept. offsets: see framework.record.ScoreRecord.
+    known, others: places of the plugins of which they are kept, and of the rest. order: int64[known] in which those lie,
+    None when it is theirs. offsets: see framework.record.ScoreRecord.
     """
 
     names: tuple[str, ...]
-    order: NDArray[np.int64] | None
+    known: list[int]
     others: list[int]
+    order: NDArray[np.int64] | None
     offsets: tuple[int | None, ...]
 
 
@@ -383,10 +384,8 @@ class KeptScores:
         self.places = {plugin.name: place for place, plugin in enumerate(self.plugins)}
         self.names = tuple(self.places)
         self._factors = [weights[plugin.name] for plugin in self.plugins]
-        # In one piece, so that all that a cycle needs of it is one copy.
         count = len(self.plugins)
-        self._all = np.zeros((2 * count + 1, size), np.int64)
-        self.raw, self.final, self.total = self._all[:count], self._all[count:-1], self._all[-1]
+        self.raw, self.final, self.total = *np.zeros((2, count, size), np.int64), np.zeros(size, np.int64)
         #: Places of plugins that normalise, and what they make of 0.
         self._normal = [place for place, plugin in enumerate(self.plugins) if hasattr(plugin, "normalize_score")]
         self._zeros = [getattr(plugin, "normalized_zeros", 0) for plugin in self.plugins]
@@ -420,27 +419,19 @@ class KeptScores:
         return self._layout
 
     def _lay_out(self, names: tuple[str, ...]) -> Layout:
-        # Of the others it does not matter what is taken.
-        places = [self.places.get(name, 0) for name in names]
-        count = len(self.plugins)
-        order = (*places, *(count + place for place in places), 2 * count)
-        known = dict(zip(self.names, self.offsets, strict=True))
+        known = [index for index, name in enumerate(names) if name in self.places]
         others = [index for index, name in enumerate(names) if name not in self.places]
-        in_order = order == tuple(range(2 * count + 1))
-        offsets = tuple(map(known.get, names))
-        return Layout(names, None if in_order else np.array(order, np.int64), others, offsets)
+        order = [self.places[names[index]] for index in known]
+        in_order = order == list(range(len(self.plugins)))
+        offsets = tuple(map(dict(zip(self.names, self.offsets, strict=True)).get, names))
+        return Layout(names, known, others, None if in_order else np.array(order, np.int64), offsets)
 
-    def take(
-        self, rows: NDArray[np.int64], layout: Layout
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return raw and final: int64[S, F], total: int64[F] of S plugins and of rows: int64[F], as copies."""
-        taken, count = columns(self._all, rows, self._all.shape[1], layout.order), len(layout.names)
-        return taken[:count], taken[count:-1], taken[-1]
+    def take(self, rows: NDArray[np.int64], layout: Layout, *, is_small: bool = False) -> NDArray[Any]:
+        """Return the raw scores that are kept of some plugins: int64[known, F] of rows: int64[F], as a copy.
 
-    def small(self, rows: NDArray[np.int64], layout: Layout) -> NDArray[Any]:
-        """Return the raw scores of S plugins, of all of which they are kept, while all are even: int8[S, F], a copy."""
-        order = None if layout.order is None else layout.order[: len(layout.names)]
-        return columns(self._small, rows, self._all.shape[1], order)
+        `is_small`: as int8, while all plugins are even.
+        """
+        return columns(self._small if is_small else self.raw, rows, len(self.total), layout.order)
 
     def set_row(self, state: CycleState, pod: PodInfo, table: NodeTable, row: int, *, same_node: bool) -> None:
         """Ask about one row."""

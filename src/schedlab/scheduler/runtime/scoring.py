@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -27,11 +27,14 @@ if TYPE_CHECKING:
     from schedlab.scheduler.runtime.equal_pods import Active, Evaluation, KeptScores
 
 
+_NOTHING: Final[Any] = None
+
+
 @dataclass(slots=True)
 class Scores:
     """plugins: S names; raw, final: int64[S, F] (final = normalised x weight); total: int64[F].
 
-    offsets: see framework.record.ScoreRecord.
+    offsets: see framework.record.ScoreRecord; if it is not whole, raw and final are without what follows, as there.
     """
 
     plugins: tuple[str, ...]
@@ -40,6 +43,7 @@ class Scores:
     final: NDArray[np.int64]
     total: NDArray[np.int64]
     offsets: tuple[int | None, ...] | None = None
+    is_whole: bool = True
 
 
 @dataclass(slots=True)
@@ -48,34 +52,6 @@ class ScoreFailure:
 
     status: Status
     scores: Scores
-
-
-@dataclass(slots=True)
-class _Known:
-    """What pods that were made alike have found out of S plugins and F nodes; the rest means nothing yet.
-
-    raw, final: int64[S, F]; total: int64[F] of what is final. unscored, unfinished: places of the plugins of which the raw
-    and the final scores are not known. offsets: see framework.record.ScoreRecord.
-    """
-
-    raw: NDArray[np.int64]
-    final: NDArray[np.int64]
-    total: NDArray[np.int64]
-    unscored: list[int]
-    unfinished: list[int]
-    offsets: tuple[int | None, ...] | None = None
-
-    @classmethod
-    def of(cls, found: KeptScores | None, rows: NDArray[np.int64], names: tuple[str, ...]) -> _Known:
-        every = list(range(len(names)))
-        if found is None:
-            raw, final = np.zeros((2, len(names), len(rows)), np.int64)
-            return cls(raw, final, np.zeros(len(rows), np.int64), every, every)
-        layout = found.layout(names)
-        raw, final, total = found.take(rows, layout)
-        if found.is_even:
-            return cls(raw, final, total, layout.others, layout.others, layout.offsets)
-        return cls(raw, final, np.zeros(len(rows), np.int64), layout.others, every)
 
 
 def run_pre_score(
@@ -130,34 +106,60 @@ def run_score(
 
     `kept` is what pods like this one have found out.
     """
-    active, names, factors = _active(plugins, weights, state.skip_score, kept)
+    active, names, factors = known_active = _active(plugins, weights, state.skip_score, kept)
     found = None
     if kept is not None and infos is None:
         found = kept.refresh_scores(active, weights, state, pod, table, rows)
-    known = _Known.of(found, rows, names)
-    raw, final, total = known.raw, known.final, known.total
-    for index in known.unscored:
+    if found is not None and found.is_even:
+        scores = _score_beside(found, known_active, state, pod, table, rows)
+        if scores is not None:
+            return scores
+    raw, final = np.zeros((2, len(names), len(rows)), np.int64)
+    unscored: Sequence[int] = range(len(names))
+    if found is not None:
+        layout = found.layout(names)
+        raw[layout.known], unscored = found.take(rows, layout), layout.others
+    for index in unscored:
         failure = _score(active[index], state, pod, table, rows, infos, raw[index])
         if failure is not None:
             text = f'running Score plugins: plugin "{names[index]}" failed with: {error_text(failure)}'
             return _failed(text, names[: index + 1], factors[: index + 1], raw[: index + 1, :1])
-    for index in known.unfinished:
-        final[index] = raw[index]
-        failure = _normalize(active[index], state, pod, rows, final[index])
+    final[:] = raw
+    for index, plugin in enumerate(active):
+        failure = _normalize(plugin, state, pod, rows, final[index])
         if failure is not None:
             text = f'running Normalize on Score plugins: plugin "{names[index]}" failed with: {error_text(failure)}'
             return _failed(text, names, factors, raw[:, :1])
-    if not known.unfinished:
-        return Scores(names, factors, raw, final, total, known.offsets)
-    judged = final[known.unfinished]
-    if judged.size and (judged.max() > MAX_NODE_SCORE or judged.min() < 0):
-        problem = _invalid([names[index] for index in known.unfinished], judged)
-        text = f"applying score defaultWeights on Score plugins: {problem}"
+    if final.size and (final.max() > MAX_NODE_SCORE or final.min() < 0):
+        text = f"applying score defaultWeights on Score plugins: {_invalid(names, final)}"
         return _failed(text, names, factors, raw[:, :1])
-    for index in known.unfinished:
-        final[index] *= factors[index]
-        total += final[index]
-    return Scores(names, factors, raw, final, total, known.offsets)
+    final *= np.array(factors, np.int64).reshape(-1, 1)
+    return Scores(names, factors, raw, final, final.sum(axis=0))
+
+
+def _score_beside(
+    found: KeptScores, active: Active, state: CycleState, pod: PodInfo, table: NodeTable, rows: NDArray[np.int64]
+) -> Scores | None:
+    """Add to the totals that are kept what plugins give of which nothing is; None when one of them fails in any way."""
+    plugins, names, factors = active
+    layout = found.layout(names)
+    others, total = layout.others, found.total.take(rows)
+    beside = np.zeros((2 * len(others), len(rows)), np.int64)
+    raw, final = beside[: len(others)], beside[len(others) :]
+    for at, index in enumerate(others):
+        if _score(plugins[index], state, pod, table, rows, None, raw[at]) is not None:
+            return None
+    final[:] = raw
+    for at, index in enumerate(others):
+        if _normalize(plugins[index], state, pod, rows, final[at]) is not None:
+            return None
+    if final.size and (final.max() > MAX_NODE_SCORE or final.min() < 0):
+        return None
+    for at, index in enumerate(others):
+        final[at] *= factors[index]
+        total += final[at]
+    kept, nothing = found.take(rows, layout, is_small=True), _NOTHING
+    return Scores(names, factors, kept, beside if others else nothing, total, layout.offsets, is_whole=False)
 
 
 def _active(
