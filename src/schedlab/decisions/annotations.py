@@ -50,11 +50,12 @@ class Projection:
         limit = AUTO_BYTES_MAX if self.mode == "auto" else TOTAL_BYTES_MAX - others_bytes
         limit = min(limit, TOTAL_BYTES_MAX - others_bytes)
         newest = self._one(attempts[-1], f"{self.pointer}/{namespace}/{name}", limit)
-        if _size(newest) > TOTAL_BYTES_MAX - others_bytes:
+        size = _size(newest)
+        if size > TOTAL_BYTES_MAX - others_bytes:
             # The pod's own annotations leave no room, not even to say where the result is.
             return {}
         entry = go_json(newest)
-        left = limit - _size(newest) - len(HISTORY_KEY) - len(entry.encode()) - 2
+        left = limit - size - len(HISTORY_KEY) - len(entry.encode()) - 2
         if left < 0:
             return newest
         history = [entry]
@@ -189,4 +190,4 @@ def go_duration(nanoseconds: int) -> str:
 
 
 def _size(annotations: Mapping[str, str]) -> int:
-    return sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
+    return len("".join((*annotations, *annotations.values())).encode())

@@ -164,9 +164,9 @@ class Block:
         """See Kept."""
         records = self._open
         if records:
-            record = records[place]
-            return _whole(_copy_cycle(record), _arrays_of(record), {}, is_outline=is_outline)
-        return _whole(self._closed_heads().at(place), *packed_arrays.unpack(self._blob, place), is_outline=is_outline)
+            return _whole(_own(records[place]), is_outline=is_outline)
+        head = _own(self._closed_heads().at(place))
+        return _whole(_filled(head, *packed_arrays.unpack(self._blob, place)), is_outline=is_outline)
 
     def disown(self, place: int) -> None:
         """See Kept."""
@@ -207,7 +207,8 @@ class Restored:
 
     def cycle(self, place: int, *, is_outline: bool = False) -> CycleRecord:
         """See Kept."""
-        return _whole(_copy_cycle(self._record), *packed_arrays.unpack(self._blob, place), is_outline=is_outline)
+        filled = _filled(_own(self._record), *packed_arrays.unpack(self._blob, place))
+        return _whole(filled, is_outline=is_outline)
 
     def disown(self, place: int) -> None:  # noqa: ARG002 - see Kept
         """See Kept."""
@@ -274,27 +275,37 @@ def _arrays_of(record: CycleRecord) -> Arrays:
     return found
 
 
-def _whole(
-    record: CycleRecord, arrays: Arrays, reasons: Mapping[int, tuple[str, ...]], *, is_outline: bool
-) -> CycleRecord:
-    """Put arrays into a record that is nobody else's."""
+def _filled(record: CycleRecord, arrays: Arrays, reasons: Mapping[int, tuple[str, ...]]) -> CycleRecord:
+    """Put arrays into a record that is nobody else's, with its parts."""
     for name in _NODE_ARRAYS:
         setattr(record, name, arrays.get(name))
     if record.filter is not None:
-        verdicts = record.filter = _copy_filter(record.filter)
         for attribute, name in _FILTER_NAMES:
-            setattr(verdicts, attribute, arrays.get(name))
+            setattr(record.filter, attribute, arrays.get(name))
         for attribute in _REASON_ARRAYS:
-            ids = getattr(verdicts, attribute)
+            ids = getattr(record.filter, attribute)
             if ids is not None:
-                setattr(verdicts, attribute, with_own_reasons(ids, reasons))
-        verdicts.work_out()
+                setattr(record.filter, attribute, with_own_reasons(ids, reasons))
     if record.score is not None:
-        record.score = _copy_score(record.score)
         for attribute, name in _SCORE_NAMES:
             setattr(record.score, attribute, arrays.get(name))
-        if not is_outline:
-            record.score.work_out()
+    return record
+
+
+def _own(record: CycleRecord) -> CycleRecord:
+    """Return a record of its own, with parts of its own."""
+    made = _copy_cycle(record)
+    made.filter = made.filter and _copy_filter(made.filter)
+    made.score = made.score and _copy_score(made.score)
+    return made
+
+
+def _whole(record: CycleRecord, *, is_outline: bool) -> CycleRecord:
+    """Make what follows in a record that is nobody else's."""
+    if record.filter is not None:
+        record.filter.work_out()
+    if record.score is not None and not is_outline:
+        record.score.work_out()
     return record
 
 

@@ -87,17 +87,30 @@ class FilterRecord:
 
     def work_out(self) -> None:
         """Be whole again."""
-        every = self.every_verdict()
-        if self.code is not None or every is None:
+        if self.code is not None or self.full_code is None or self.full_reason is None:
             return
-        codes, reasons = (verdicts[:, self.visited] for verdicts in every)
-        objects = codes != 0
-        failed = objects.any(axis=0)
-        first, places = objects.argmax(axis=0), np.arange(len(self.visited))
-        self.failed_plugin = np.where(failed, first, PASSED).astype(np.int8)
-        # Where nobody objects, the first plugin says so.
-        self.code, self.reason = codes[first, places], reasons[first, places]
+        size = len(self.visited)
+        self.failed_plugin, self.code = np.full(size, PASSED, np.int8), np.zeros(size, np.uint8)
+        self.reason = np.zeros(size, np.int32)
+        codes = self._on_visited(self.full_code, self.changed_code)
+        # The first that objects comes last, and stays.
+        for place in reversed(np.flatnonzero(codes.any(axis=1)).tolist()):
+            objects = codes[place] != 0
+            changed = None if self.changed_reason is None else self.changed_reason[place]
+            np.copyto(self.failed_plugin, place, where=objects)
+            np.copyto(self.code, codes[place], where=objects)
+            np.copyto(self.reason, self._on_visited(self.full_reason[place], changed), where=objects)
         self.follows = True
+
+    def _on_visited(self, full: NDArray[Any], changed: NDArray[Any] | None) -> NDArray[Any]:
+        """Return of full: [..., N] what is said of the nodes visited: [..., V]; changed: [..., K] on changed_rows."""
+        found = full.take(self.visited, axis=-1)
+        if changed is not None and self.changed_rows is not None:
+            place_of = np.full(full.shape[-1], -1)
+            place_of[self.visited] = np.arange(len(self.visited))
+            places = place_of[self.changed_rows]
+            found[..., places[places >= 0]] = changed[..., places >= 0]
+        return found
 
     def every_verdict(self) -> tuple[NDArray[np.uint8], NDArray[np.int32]] | None:
         """Return code: uint8[P, N] and reason: int32[P, N] of every plugin on every node, not to be changed; None when
