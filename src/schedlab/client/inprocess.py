@@ -8,6 +8,7 @@ Mirrors: the role of client-go's REST client (v1.36). Differs: no HTTP, no retri
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from schedlab.api.object import StoredObject, WatchEvent
@@ -69,14 +70,11 @@ class InProcessClient:
             return
         if done is None:
             return
-
-        def settled(lost: Exception | None) -> None:
-            if lost is None:
-                done(Outcome(obj if write.wants_object else None))
-            else:
-                done(Outcome(error=new_internal_error(f"the change could not be kept: {lost}")))
-
-        self._registry.when_durable(self._registry.revision, settled)
+        outcome, revision = Outcome(obj if write.wants_object else None), self._registry.revision
+        if revision <= self._registry.durable_revision:
+            done(outcome)
+        else:
+            self._registry.when_durable(revision, partial(_settle, done, outcome))
 
     def _carry_out(self, write: Write) -> StoredObject | None:
         registry, resource, options = self._registry, write.resource, self._write_options(write)
@@ -133,6 +131,13 @@ class InProcessClient:
             dry_run=bool(body.get("dryRun") or write.options.get("dryRun")),
             user=self._user,
         )
+
+
+def _settle(done: Completion, outcome: Outcome, lost: Exception | None) -> None:
+    """Tell the outcome of a write that is safe, or was lost."""
+    if lost is not None:
+        outcome = Outcome(error=new_internal_error(f"the change could not be kept: {lost}"))
+    done(outcome)
 
 
 def _object(write: Write) -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ _MASK: Final = (1 << 64) - 1
 _STEP: Final = 0x9E3779B97F4A7C15
 #: So many numbers are drawn one by one: often they are all. Then so many are drawn together.
 _SINGLES: Final = 16
-_TOGETHER: Final = 64
+_TOGETHER: Final = 256
 _STEPS: Final = np.arange(1, _TOGETHER + 1, dtype=np.uint64) * np.uint64(_STEP)
 #: Above it the characters of a name would not be equally likely.
 _NAME_LIMIT: Final = (1 << 64) - (1 << 64) % _NAME_LETTERS
