@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Final
@@ -11,6 +12,7 @@ from cyclopts import App, CycloptsError
 from schedlab import __version__
 from schedlab.kernel.errors import SchedlabError
 
+_BROKEN_PIPE: Final = 141
 #: Verbs, the functions behind them and what they are for.
 _VERBS: Final = (
     ("up", "schedlab.cli.up:up", "Start a simulated cluster: API server, scheduler, controllers, kubelets."),
@@ -79,7 +81,10 @@ app.command(node)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 1 a server said no, 2 the input cannot be used, 130 interrupted."""
+    """Run the command line and exit: 0 done, 1 a server said no, 2 the input cannot be used, 130 interrupted.
+
+    141: who read the output has left, as a closed pipe ends other programs.
+    """
     sys.exit(_run(arguments))
 
 
@@ -96,8 +101,9 @@ def _run(arguments: Sequence[str] | None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        sys.stderr.close()
-        return 0
+        # Nobody is to try again to write what is left.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
     return result if isinstance(result, int) else 0
 
 

@@ -31,6 +31,9 @@ def explain(
         str | None, Parameter(name=["--namespace", "-n"], help="Namespace of the pod; kubectl's if not given.")
     ] = None,
     attempt: Annotated[int | None, Parameter(help="Number of the attempt; the newest if not given.")] = None,
+    uid: Annotated[
+        str, Parameter(help="Uid of an earlier pod of the same name: schedlab decisions -o json has it.")
+    ] = "",
     node: Annotated[
         tuple[str, ...],
         Parameter(negative="", help="Only this node, in full: every verdict and score. May be given several times."),
@@ -57,13 +60,15 @@ def explain(
     home, usual = resolve(name, namespace)
     where, pod_name = parse_pod(pod, usual)
     if what_would_help:
-        _refuse_together({"--node": node, "--vs": vs, "--all-plugins": all_plugins})
+        _refuse_together({"--uid": uid, "--node": node, "--vs": vs, "--all-plugins": all_plugins})
         wanted = "" if attempt is None else f"?attempt={attempt}"
         path = f"/api/v1/pods/{quote(where, safe='')}/{quote(pod_name, safe='')}/what-would-help{wanted}"
         return _search(home, path, output)
     query: list[tuple[str, Any]] = [("node", each) for each in node]
     if attempt is not None:
         query.append(("attempt", attempt))
+    if uid:
+        query.append(("uid", uid))
     if vs:
         query.append(("vs", vs))
     if all_plugins or node:

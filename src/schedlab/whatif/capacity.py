@@ -21,7 +21,7 @@ import numpy as np
 from schedlab.api.rules.taints import DO_NOT_SCHEDULE, UNSCHEDULABLE_TAINT
 from schedlab.scheduler.framework.amounts import CPU, MEMORY
 from schedlab.whatif.search.requests import quantity
-from schedlab.whatif.trial import Trial, pod_of
+from schedlab.whatif.trial import Trial, pod_of, waits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -134,13 +134,7 @@ def waiting_pods(trial: Trial) -> list[PodInfo]:
     """Return the pods that the profiles of a trial are to place."""
     pods = trial.listers.lister("pods").all_stored()
     profiles = trial.scheduler.profiles
-    return [
-        pod_of(stored)
-        for stored in pods
-        if not stored.view.spec.node_name
-        and stored.view.status.phase == "Pending"
-        and stored.view.spec.scheduler_name in profiles
-    ]
+    return [pod_of(stored) for stored in pods if waits(stored) and stored.view.spec.scheduler_name in profiles]
 
 
 def _counted(table: NodeTable) -> list[str]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from schedlab.decisions.explain import pick
+from schedlab.decisions.log import PodStory
 from schedlab.kernel.errors import SchedlabError
 from schedlab.whatif.search import (
     affinity,
@@ -30,7 +32,7 @@ from schedlab.whatif.search.case import Case
 from schedlab.whatif.search.edits import Edit, Suggestion
 from schedlab.whatif.search.pod_changes import changes_of
 from schedlab.whatif.state import state_at
-from schedlab.whatif.trial import Trial, changed
+from schedlab.whatif.trial import Trial, changed, waits
 
 if TYPE_CHECKING:
     from schedlab.api.object import Object, StoredObject
@@ -102,30 +104,37 @@ def what_would_help(cluster: Cluster, namespace: str, name: str, *, attempt: int
             f"pod {namespace}/{name} is on node {stored.view.spec.node_name} already",
             hint=f"why it is there: schedlab explain pod/{name} -n {namespace}",
         )
+    if not waits(stored):
+        raise SchedlabError(
+            f"pod {namespace}/{name} is {'being deleted' if stored.view.metadata.deletion_timestamp else 'over'}: "
+            "no scheduler tries it any more",
+            hint=f"what would have helped: schedlab explain pod/{name} -n {namespace} --what-would-help --attempt 1",
+        )
     return help_in(Trial.of_name(cluster, stored.view.spec.scheduler_name), stored)
 
 
 def _past(cluster: Cluster, namespace: str, name: str, attempt: int) -> tuple[Trial, StoredObject]:
     story = cluster.log.find(namespace, name)
-    found = [one for one in ([] if story is None else story.attempts) if one.number == attempt]
-    if not found:
+    try:
+        found = pick(story or PodStory("", namespace, name), attempt)
+    except LookupError:
         raise SchedlabError(
             f"no attempt {attempt} of pod {namespace}/{name} is recorded",
             hint=f"see: schedlab explain pod/{name} -n {namespace}",
-        )
-    record = found[0].cycle()
+        ) from None
+    record = found.cycle()
     if record.selected:
         raise SchedlabError(
             f"attempt {attempt} of pod {namespace}/{name} found node {record.selected}",
             hint="ask about an attempt that failed",
         )
-    if found[0].by:
+    if found.by:
         # Its journal is not kept; what it saw was what the API had, but for pods that were on their way.
         trial = Trial.at(cluster, record.revision, record.profile)
         stored = trial.listers.lister("pods").stored(name, namespace)
         if stored is None or record.profile not in trial.scheduler.profiles:
             raise SchedlabError(
-                f"{found[0].by}, which has made attempt {attempt}, is not here any more",
+                f"{found.by}, which has made attempt {attempt}, is not here any more",
                 hint="ask about now: leave --attempt out",
             )
         return trial, stored

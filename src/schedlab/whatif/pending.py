@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from schedlab.decisions.rendering import rejections
 from schedlab.decisions.untried import why_untried
 from schedlab.whatif.help import Help, help_in
-from schedlab.whatif.trial import Trial
+from schedlab.whatif.trial import Trial, waits
 
 if TYPE_CHECKING:
     from schedlab.api.object import StoredObject
@@ -89,7 +89,7 @@ def pending(
     groups: dict[tuple[str, ...], Group] = {}
     seen: dict[str, tuple[dict[str, int], str]] = {}
     for stored in alive:
-        if stored.view.spec.node_name:
+        if not waits(stored):
             continue
         reasons, message = _reasons(cluster, stored, revision, seen)
         group = groups.setdefault(tuple(sorted(reasons)) or (message,), Group({}, message))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from schedlab.scheduler.framework.types import PodInfo
 from schedlab.whatif.flips import Flip, flipped
-from schedlab.whatif.trial import Trial
+from schedlab.whatif.trial import Trial, waits
 
 if TYPE_CHECKING:
     from schedlab.cluster.cluster import Cluster
@@ -40,7 +40,7 @@ def _in_order(trial: Trial) -> Sequence[PodInfo]:
     waiting = [
         PodInfo(stored.view, stored)
         for stored in trial.listers.lister("pods").all_stored()
-        if not stored.view.spec.node_name and not stored.view.spec.scheduling_gates
+        if waits(stored) and not stored.view.spec.scheduling_gates
     ]
     return [*placed, *waiting]
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from schedlab.api.object import StoredObject, WatchEvent
 from schedlab.cluster.fork_caller import ask_extenders, calls_out
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from schedlab.cluster.scheduler_instance import SchedulerInstance
     from schedlab.scheduler.framework.events import EventResource
     from schedlab.scheduler.framework.record import BindingRecord, CycleRecord, QueueMove
+
+
+_OVER: Final = ("Succeeded", "Failed")
 
 
 class Unobserved:
@@ -199,6 +202,12 @@ def _tell(scheduler: Scheduler, listers: FrozenListers) -> None:
     for resource in scheduler.resources():
         for stored in listers.lister(resource).all_stored():
             scheduler.handle(WatchEvent("ADDED", stored))
+
+
+def waits(stored: StoredObject) -> bool:
+    """Whether a pod is to be placed: it is on no node, has not ended and is not on its way out."""
+    pod = stored.view
+    return not (pod.spec.node_name or pod.metadata.deletion_timestamp or pod.status.phase in _OVER)
 
 
 def changed(stored: StoredObject, change: Callable[[Object], None]) -> StoredObject:

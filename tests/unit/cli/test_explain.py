@@ -107,6 +107,14 @@ def test_json_is_the_answer_as_it_came(home: Home, capsys: pytest.CaptureFixture
     assert json.loads(capsys.readouterr().out) == explanation
 
 
+def test_an_earlier_pod_of_the_same_name_is_named_by_its_uid(home: Home) -> None:
+    with _server(200, json.dumps(_explanation()).encode()) as (url, asked):
+        home.write_cluster({"simulator": url})
+        assert _run("explain", "p", "--attempt", "1", "--uid", "u-1") == 0
+
+    assert asked[0]["path"] == "/api/v1/decisions/default/p?attempt=1&uid=u-1"
+
+
 def test_unknown_pod_is_an_error_of_one_line(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     with _server(404, b'{"message": "no attempt to schedule pod default/p is recorded"}') as (url, _):
         home.write_cluster({"simulator": url})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,3 +64,16 @@ def test_without_a_simulator_the_hint_says_how_to_start_one(
     assert code == 2
     assert "no simulator was started under this name" in err
     assert "hint: start one: schedlab up" in err
+
+
+def test_a_reader_that_leaves_ends_the_command_which_is_no_success() -> None:
+    """`schedlab test FILE | head -1` must not hide that a test has failed."""
+    program = "from schedlab import cli; cli.app.command(lambda: print('x' * 1_000_000) or 1, name='speak'); cli.main(['speak'])"
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    told = process.stderr.read()
+    process.stderr.close()
+
+    assert (process.wait(), told) == (141, b"")

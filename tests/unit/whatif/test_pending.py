@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from schedlab.cli.aggregate_text import pending_text
+from schedlab.kernel.errors import SchedlabError
+from schedlab.whatif.capacity import why_not_full
+from schedlab.whatif.help import what_would_help
 from schedlab.whatif.pending import Pending, pending
 from tests.unit.whatif.whatif_cluster import Lab
 
@@ -87,3 +92,17 @@ def test_text() -> None:
     assert "default/big0, default/big1, default/big2" in lines
     assert "  least change for default/big0: ask for 1900m cpu instead of 3; it goes to a" in lines
     assert pending_text(asked(Lab(nodes=1)).data()) == "no pod waits; there are 0"
+
+
+def test_a_pod_on_its_way_out_does_not_wait() -> None:
+    """A finalizer keeps it, no scheduler looks at it any more, and nothing would help it."""
+    lab = crowded()
+    lab.patch("pods", "picky", {"metadata": {"finalizers": ["example.com/hold"]}}, "default")
+    lab.cluster.registry.delete("pods", "picky", "default")
+    lab.settle()
+
+    assert [group.pods[0].name for group in asked(lab).groups] == ["big0"]
+    assert "picky" not in str(why_not_full(lab.cluster).data())
+    with pytest.raises(SchedlabError, match="pod default/picky is being deleted: no scheduler tries it any more"):
+        what_would_help(lab.cluster, "default", "picky")
+    assert what_would_help(lab.cluster, "default", "picky", attempt=1).suggestions
