@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from schedlab.cli.plain_text import clipped, one_line
+
 _NAMES_MAX = 5
 
 
@@ -13,11 +15,11 @@ def pending_text(answer: Mapping[str, Any]) -> str:
     if not answer["pending"]:
         return f"no pod waits; there are {answer['pods']}"
     lines = [f"{answer['pending']} of {answer['pods']} pods wait", "", "PODS  REASON"]
-    lines += [f"{entry['pods']:>4}  {entry['reason']}" for entry in answer["reasons"]]
+    lines += [f"{entry['pods']:>4}  {clipped(one_line(entry['reason']))}" for entry in answer["reasons"]]
     for group in answer["groups"]:
         lines += ["", _names(group["pods"])]
-        reasons = [f"  {entry['reason']} (on {entry['nodes']} nodes)" for entry in group["reasons"]]
-        lines += reasons or [f"  {group['message']}"]
+        reasons = [f"  {clipped(one_line(entry['reason']))} (on {entry['nodes']} nodes)" for entry in group["reasons"]]
+        lines += reasons or [f"  {clipped(one_line(group['message']))}"]
         if group["fits"] and not group["fix"]:
             lines.append(f"  {group['help']}")
         if group["fix"]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from schedlab.cli.plain_text import one_line
+
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the rows as lines, indented, each column as wide as its widest cell."""
+    rows = [[one_line(cell) for cell in row] for row in rows]
     form = "".join(f"  %-{max(map(len, column))}s" for column in zip(*rows, strict=True))
     return [(form % tuple(row)).rstrip() for row in rows]
 

@@ -16,6 +16,7 @@ from schedlab.cli.explain_html import explain_html
 from schedlab.cli.explain_text import explain_text
 from schedlab.cli.help_text import help_text
 from schedlab.cli.kube_context import resolve, schedulers_beside
+from schedlab.cli.plain_text import plain
 from schedlab.cluster.home import Home
 from schedlab.decisions.explain import DETAILED
 from schedlab.kernel.errors import SchedlabError
@@ -91,7 +92,7 @@ def explain(
 def _search(home: Home, path: str, output: Literal["text", "wide", "json", "yaml", "html"]) -> int:
     match output:
         case "text":
-            print(help_text(simulator_api.ask(home, "GET", path)))
+            print(plain(help_text(simulator_api.ask(home, "GET", path))))
         case "json" | "yaml":
             print(data_text(simulator_api.ask(home, "GET", path), output))
         case _:
@@ -126,4 +127,4 @@ def shown(body: dict[str, Any], output: str, *, one_node: bool, all_plugins: boo
         case "html":
             return explain_html(body)
         case _:
-            return explain_text(body, wide=output == "wide", one_node=one_node, all_plugins=all_plugins)
+            return plain(explain_text(body, wide=output == "wide", one_node=one_node, all_plugins=all_plugins))

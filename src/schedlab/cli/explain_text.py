@@ -12,6 +12,7 @@ from typing import Any, Final
 from schedlab.cli.columns import abbreviations, columns
 from schedlab.cli.explain_numbers import choice, node_numbers, versus
 from schedlab.cli.explain_waiting import preemption, queue
+from schedlab.cli.plain_text import clipped
 
 _NODES_SHOWN: Final = 40
 
@@ -27,7 +28,7 @@ def explain_text(
     parts = [
         _heading(explanation),
         str(explanation.get("state", {}).get("text", "")),
-        str(explanation["answer"]),
+        clipped(str(explanation["answer"])),
         _message(explanation),
         *explanation.get("warnings", ()),
         _pre_filter(explanation),
@@ -66,7 +67,7 @@ def _message(explanation: Mapping[str, Any]) -> str:
 
 def _pre_filter(explanation: Mapping[str, Any]) -> str:
     failed = [
-        f"{plugin}: {verdict['message']}"
+        f"{plugin}: {clipped(verdict['message'])}"
         for plugin, verdict in explanation["preFilter"].items()
         if verdict["code"] not in {"Success", "Skip"}
     ]
@@ -94,8 +95,7 @@ def _filter_table(explanation: Mapping[str, Any], *, wide: bool) -> str:
     marks = _Marks(plugins, [short[plugin] for plugin in plugins])
     rows = [["NODE", marks.heading, "VERDICT"]]
     shown = nodes if wide else nodes[:_NODES_SHOWN]
-    nominated = explanation["nominatedFirst"]
-    rows += [[entry["node"], marks.of(entry["plugins"]), _verdict(entry, nominated=nominated)] for entry in shown]
+    rows += [[entry["node"], marks.of(entry["plugins"]), clipped(_verdict(entry, explanation))] for entry in shown]
     legend = ", ".join(f"{short[plugin]} {plugin}" for plugin in plugins)
     skipped = [plugin for plugin, verdict in explanation["preFilter"].items() if verdict["code"] == "Skip"]
     lines = ["Filter (ok passed, NO failed, - not asked)", *columns(rows), *_more(nodes, shown), f"  {legend}"]
@@ -130,7 +130,7 @@ def _mark(verdict: str | None) -> str:
     return "ok" if verdict == "passed" else "NO"
 
 
-def _verdict(entry: Mapping[str, Any], *, nominated: bool) -> str:
+def _verdict(entry: Mapping[str, Any], explanation: Mapping[str, Any]) -> str:
     if entry["verdict"] == "passed":
         return "fits"
     if entry["verdict"] == "failed":
@@ -138,7 +138,11 @@ def _verdict(entry: Mapping[str, Any], *, nominated: bool) -> str:
         return "; ".join(f"{plugin}: {_cause(entry, plugin, text)}" for plugin, text in failed.items())
     if entry["verdict"] == "excluded":
         return "left out before filtering"
-    return "not visited, the nominated node was tried first" if nominated else "not visited, enough nodes were found"
+    if explanation["result"] == "error":
+        return "not visited, an error ended the search"
+    if explanation["nominatedFirst"]:
+        return "not visited, the nominated node was tried first"
+    return "not visited, enough nodes were found"
 
 
 def _cause(entry: Mapping[str, Any], plugin: str, text: str) -> str:

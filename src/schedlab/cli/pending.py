@@ -11,6 +11,7 @@ from schedlab.cli import simulator_api
 from schedlab.cli.aggregate_text import pending_text
 from schedlab.cli.data_text import data_text
 from schedlab.cli.kube_context import NameOption, resolve
+from schedlab.cli.plain_text import plain
 from schedlab.kernel.errors import SchedlabError
 
 
@@ -30,5 +31,5 @@ def pending(
         raise SchedlabError(f"{fixes} is no number of groups", location="--fixes", hint="give 0 or more")
     query = urlencode({"namespace": namespace, "fixes": fixes})
     answer = simulator_api.ask(resolve(name, None)[0], "GET", f"/api/v1/pending?{query}")
-    print(pending_text(answer) if output == "text" else data_text(answer, output))
+    print(plain(pending_text(answer)) if output == "text" else data_text(answer, output))
     return 0

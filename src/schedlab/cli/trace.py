@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from schedlab.apimachinery.references import parse_pod
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, resolve
+from schedlab.cli.plain_text import plain
 
 
 def trace(
@@ -38,7 +39,7 @@ def trace(
     if status != 200:
         print(f"error: {body.get('message', body)}", file=sys.stderr)
         return 1
-    print(json.dumps(body, indent=2) if output == "json" else "\n".join(trace_text(body)))
+    print(json.dumps(body, indent=2) if output == "json" else plain("\n".join(trace_text(body))))
     return 0
 
 

@@ -15,6 +15,7 @@ from schedlab.cli.data_text import data_text
 from schedlab.cli.kube_context import NameOption, resolve
 from schedlab.cli.manifests import read_manifests
 from schedlab.cli.options import read_seconds
+from schedlab.cli.plain_text import plain
 from schedlab.cli.what_if_text import what_if_text
 from schedlab.kernel.errors import SchedlabError
 
@@ -93,7 +94,7 @@ def what_if(
         )
     body = {"changes": given, "forSeconds": read_seconds(duration, "--for"), **({} if at is None else {"at": at})}
     answer = simulator_api.ask(home, "POST", "/api/v1/what-if", body)
-    print(what_if_text(answer) if output == "text" else data_text(answer, output))
+    print(plain(what_if_text(answer)) if output == "text" else data_text(answer, output))
     return 0
 
 

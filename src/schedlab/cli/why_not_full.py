@@ -10,6 +10,7 @@ from schedlab.cli import simulator_api
 from schedlab.cli.aggregate_text import not_full_text
 from schedlab.cli.data_text import data_text
 from schedlab.cli.kube_context import NameOption, resolve
+from schedlab.cli.plain_text import plain
 
 
 def why_not_full(
@@ -21,5 +22,5 @@ def why_not_full(
 ) -> int:
     """Tell how much of each resource is free, on which nodes that is of no use and why, and what still fits."""
     answer = simulator_api.ask(resolve(name, None)[0], "GET", "/api/v1/why-not-full")
-    print(not_full_text(answer) if output == "text" else data_text(answer, output))
+    print(plain(not_full_text(answer)) if output == "text" else data_text(answer, output))
     return 0

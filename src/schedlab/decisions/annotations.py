@@ -30,8 +30,10 @@ AUTO_BYTES_MAX: Final = 64 * 1024
 _EMPTY_RESULTS: Final = {
     f"{PREFIX}{name}-result": "{}" for name in ("prefilter", "postfilter", "filter", "score", "finalscore")
 }
-# A summary holds the results of plugins and hooks up to here.
-_SUMMARY_CUSTOM_BYTES_MAX: Final = 8 * 1024
+# A summary holds each result up to here, and of one reason so many characters: plugins may say whatever they like.
+_SUMMARY_BYTES_MAX: Final = 8 * 1024
+_REASON_MAX: Final = 1024
+_MORE: Final = "…"
 
 AnnotationMode = Literal["auto", "full", "summary", "off"]
 
@@ -97,13 +99,29 @@ def summary_annotations(cycle: CycleRecord, binding: BindingRecord | None, point
         "nodes": len(cycle.node_names),
         "visited": visited,
         "feasible": 0 if cycle.feasible is None else len(cycle.feasible),
-        "rejected": {} if record is None else rejections(record),
+        "rejected": {} if record is None else _most(rejections(record)),
         "details": pointer,
     }
     custom = _custom_results(cycle, binding)
-    if _size(custom) > _SUMMARY_CUSTOM_BYTES_MAX:
+    if _size(custom) > _SUMMARY_BYTES_MAX:
         custom = {}
-    return {**_plugin_results(cycle, binding, custom, ()), **_EMPTY_RESULTS, SUMMARY_KEY: go_json(summary)}
+    said = {
+        key: "{}" if key not in custom and len(text.encode()) > _SUMMARY_BYTES_MAX else text
+        for key, text in _plugin_results(cycle, binding, custom, ()).items()
+    }
+    return {**said, **_EMPTY_RESULTS, SUMMARY_KEY: go_json(summary)}
+
+
+def _most(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return the first reasons with their numbers as far as a summary holds them, and the number of all others together."""
+    out: dict[str, int] = {}
+    left = _SUMMARY_BYTES_MAX
+    for reason, count in counts.items():
+        short = reason if len(reason) <= _REASON_MAX else reason[: _REASON_MAX - 1] + _MORE
+        left -= len(short.encode())
+        key = short if left >= 0 else _MORE
+        out[key] = out.get(key, 0) + count
+    return out
 
 
 def _plugin_results(

@@ -56,6 +56,24 @@ def test_failed_pod_has_no_scores() -> None:
     assert "Score" not in text
 
 
+def test_after_an_error_other_nodes_are_not_said_to_be_needless() -> None:
+    text = explain_text(_explain(records.scheduled(selected="", result="error", score=None)))
+
+    assert "not visited, an error ended the search" in text
+    assert "enough nodes were found" not in text
+
+
+def test_a_message_of_a_megabyte_is_told_once() -> None:
+    """kube-scheduler's message stands there byte for byte, sentence and table have its beginning."""
+    message = f"0/1 nodes are available: {'x' * 1_000_000}."
+    text = explain_text(
+        _explain(records.failed(failure_message=message, pre_filter={"Wordy": unresolvable(message)}, filter=None))
+    )
+
+    assert message in text
+    assert len(text) < 2_100_000
+
+
 def test_rejection_before_filtering_is_told() -> None:
     cycle = records.failed()
     cycle.filter, cycle.pre_filter = None, {"VolumeBinding": unresolvable("claim not found")}

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from schedlab.decisions.annotations import HISTORY_KEY, SUMMARY_KEY, TOTAL_BYTES_MAX, AnnotationMode, Projection
 from schedlab.decisions.log import DecisionLog
+from schedlab.scheduler.framework.record import CycleRecord, FilterRecord
+from schedlab.scheduler.framework.status import REASONS, Code, Status
 from tests.unit.decisions import records
 
 MODES: tuple[AnnotationMode, ...] = ("auto", "full", "summary")
@@ -66,3 +69,48 @@ def test_pods_with_many_annotations_of_their_own_get_no_more_than_fits(room: int
 
     assert _size(found) <= room
     assert bool(found) == (room >= 1500)
+
+
+def _turned_down(reasons: list[str]) -> CycleRecord:
+    """An attempt that a node for each of the reasons turned down."""
+    size = len(reasons)
+    ids = np.array([REASONS.id_of((reason,)) for reason in reasons], np.int32)
+    code = np.full(size, Code.UNSCHEDULABLE, np.uint8)
+    rows = np.arange(size, dtype=np.int32)
+    return records.failed(
+        node_names=tuple(f"node-{row}" for row in range(size)),
+        filter=FilterRecord(("Wordy",), rows, np.zeros(size, np.int8), code, ids),
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("record", "rejected"),
+    [
+        pytest.param(_turned_down(["x" * 1_000_000] * 3), {f"Wordy: {'x' * 1016}…": 3}, id="a reason of a megabyte"),
+        pytest.param(
+            _turned_down([f"{number:01000}" for number in range(5000)]),
+            {**{f"Wordy: {number:01000}": 1 for number in range(8)}, "…": 4992},
+            id="each node has a reason of its own",
+        ),
+        pytest.param(
+            records.scheduled(reserve={"Wordy": Status(Code.ERROR, ("y" * 1_000_000,))}),
+            {"NodeResourcesFit: Insufficient cpu": 1},
+            id="what is said once per plugin",
+        ),
+    ],
+)
+def test_whatever_plugins_say_there_is_a_summary(
+    mode: AnnotationMode, record: CycleRecord, rejected: dict[str, int]
+) -> None:
+    """Neither the words of a plugin nor their number leave a pod without its result and the pointer to the rest."""
+    log = DecisionLog()
+    log.cycle(record)
+    story = log.find("default", "p")
+    assert story is not None
+
+    found = Projection(mode).annotations("default", "p", story.attempts, others_bytes=1000)
+
+    assert json.loads(found[SUMMARY_KEY])["rejected"] == rejected
+    assert json.loads(found[SUMMARY_KEY])["details"] == "/api/v1/decisions/default/p"
+    assert len(json.loads(found[HISTORY_KEY])) == 1
