@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.framework.plugin_class import check_class, entry_of
-from schedlab.testing import plugin_rules
+from schedlab.testing import claim_rules, plugin_rules
 from schedlab.testing.plugin_bench import SAMPLES, Sample, Subject
-from schedlab.testing.plugin_rules import BrokenRule
+from schedlab.testing.plugin_calls import BrokenRule
 
 Rule = Callable[[Subject, Sample], Iterator[str]]
 
@@ -120,7 +120,11 @@ RULES: Final[Mapping[str, Rule]] = {
     "permit answers with a status and a time": plugin_rules.permit_answers,
     "binding methods answer with a status or work": plugin_rules.binding_answers,
     "pods with the same signature get the same verdicts": plugin_rules.signatures_hold,
-    "row-local verdicts depend on the row alone": plugin_rules.row_local_is_true,
+    "row-local verdicts depend on the row alone": claim_rules.row_local_is_true,
+    "verdicts of amounts depend on amounts alone": claim_rules.amounts_are_all_that_counts,
+    "who reserves nothing need not be asked to": claim_rules.reserves_nothing_is_true,
+    "who has no work before binding need not be asked": claim_rules.pre_binds_nothing_is_true,
+    "changed verdicts are told": claim_rules.changed_verdicts_are_told,
     "the same call gives the same answer": plugin_rules.answers_repeat,
     "pods, nodes and the table are not changed": plugin_rules.nothing_is_changed,
 }

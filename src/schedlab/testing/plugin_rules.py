@@ -6,7 +6,7 @@ A rule about a method that the plugin does not have is kept without a word.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -21,124 +21,30 @@ from schedlab.scheduler.framework.events import (
     EventResource,
     QueueingHint,
 )
-from schedlab.scheduler.framework.interface import CycleState, PostFilterResult, PreFilterResult, Work
+from schedlab.scheduler.framework.interface import CycleState, PostFilterResult, Work
 from schedlab.scheduler.framework.status import Code, NodeStatuses, Status, code_of, is_success
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE, NodeInfo, PodInfo
 from schedlab.scheduler.plugins.registry import IN_TREE
 from schedlab.scheduler.queue.queued_pod import QueuedPodInfo
-from schedlab.testing.builders import PodBuilder, make_pod
+from schedlab.testing.builders import PodBuilder
 from schedlab.testing.plugin_bench import PluginBench, Sample, Subject
-
-_REJECTIONS: Final = (Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
-_EXTRA: Final = make_pod("extra").label("app", "web").req(cpu="1").host_port(7070).node("node-1")
-
-
-class BrokenRule(Exception):
-    """An answer that cannot be used any further; its text says what is wrong."""
-
-
-# --- Calls, with what must be true of every answer ---
-
-
-def _status(method: str, answer: object, *allowed: Code) -> Status | None:
-    if answer is None:
-        return None
-    if not isinstance(answer, Status):
-        raise BrokenRule(f"{method} returned {answer!r}, not a Status or None")
-    if answer.code not in (Code.SUCCESS, *allowed):
-        names = ", ".join(each.text for each in (Code.SUCCESS, *allowed))
-        raise BrokenRule(f"{method} returned {_told(answer)}; it may return {names}")
-    if answer.code in _REJECTIONS and not any(answer.reasons):
-        raise BrokenRule(f"{method} turned the pod down without a reason")
-    return answer
-
-
-def _pre_filter(bench: PluginBench, pod: PodInfo, state: CycleState) -> tuple[PreFilterResult | None, Status | None]:
-    if not hasattr(bench.plugin, "pre_filter"):
-        return None, None
-    answer = bench.plugin.pre_filter(state, pod, bench.table)
-    if not isinstance(answer, tuple) or len(answer) != 2:
-        raise BrokenRule(f"pre_filter returned {answer!r}, not (PreFilterResult or None, Status or None)")
-    result, status = answer
-    if result is not None and not isinstance(result, PreFilterResult):
-        raise BrokenRule(f"pre_filter returned {result!r}, not a PreFilterResult or None")
-    if result is not None and result.node_names is not None:
-        names: Any = result.node_names
-        if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
-            raise BrokenRule(f"pre_filter left the nodes {names!r}, not a tuple of names")
-    return result, _status("pre_filter", status, Code.SKIP, *_REJECTIONS)
-
-
-def _filter(bench: PluginBench, pod: PodInfo, state: CycleState, info: NodeInfo) -> Status | None:
-    return _status("filter", bench.plugin.filter(state, pod, info), *_REJECTIONS)
-
-
-def _rows(bench: PluginBench) -> NDArray[np.int64]:
-    return np.arange(len(bench.table), dtype=np.int64)
-
-
-def _ready_to_filter(bench: PluginBench, pod: PodInfo) -> CycleState | None:
-    """Return the state in which filter is called, None when it would not be."""
-    state = CycleState()
-    _, status = _pre_filter(bench, pod, state)
-    return state if is_success(status) and hasattr(bench.plugin, "filter") else None
-
-
-def _after_pre_filter(bench: PluginBench, pod: PodInfo) -> CycleState:
-    state = CycleState()
-    _pre_filter(bench, pod, state)
-    return state
-
-
-def _ready_to_score(bench: PluginBench, pod: PodInfo, rows: NDArray[np.int64]) -> CycleState | None:
-    state = CycleState()
-    _, status = _pre_filter(bench, pod, state)
-    if code_of(status) not in {Code.SUCCESS, Code.SKIP} or not hasattr(bench.plugin, "score"):
-        return None
-    if hasattr(bench.plugin, "pre_score"):
-        answer = _status("pre_score", bench.plugin.pre_score(state, pod, bench.table, rows), Code.SKIP)
-        if not is_success(answer):
-            return None
-    return state
-
-
-def _verdicts(bench: PluginBench, pod: PodInfo) -> list[tuple[str, str, str]]:
-    """Return (node, code, message) of every node, or of all of them together when pre_filter decides."""
-    state = CycleState()
-    result, status = _pre_filter(bench, pod, state)
-    if not is_success(status) or not hasattr(bench.plugin, "filter"):
-        return [("*", code_of(status).text, status.message if status is not None else "")]
-    kept = None if result is None else result.node_names
-    out = []
-    for info in bench.infos:
-        verdict = _filter(bench, pod, state, info)
-        text = "" if is_success(verdict) or verdict is None else verdict.message
-        out.append((info.name, code_of(verdict).text, text if kept is None or info.name in kept else "not kept"))
-    return out
-
-
-def _scores(bench: PluginBench, pod: PodInfo) -> list[tuple[str, int]]:
-    """Return (node, normalised score) of every node; empty when the plugin does not score the pod."""
-    rows = _rows(bench)
-    state = _ready_to_score(bench, pod, rows)
-    if state is None:
-        return []
-    scores = np.array([_score(bench, pod, state, info) for info in bench.infos], np.int64)
-    if hasattr(bench.plugin, "normalize_score"):
-        _status("normalize_score", bench.plugin.normalize_score(state, pod, rows, scores))
-    return list(zip(bench.table.names, scores.tolist(), strict=True))
-
-
-def _score(bench: PluginBench, pod: PodInfo, state: CycleState, info: NodeInfo) -> int:
-    answer = bench.plugin.score(state, pod, info)
-    if not isinstance(answer, tuple) or len(answer) != 2:
-        raise BrokenRule(f"score returned {answer!r}, not (a whole number, Status or None)")
-    score, status = answer
-    _status("score", status)
-    if not isinstance(score, (int, np.integer)) or isinstance(score, bool):
-        raise BrokenRule(f"score returned {score!r}, not a whole number")
-    return int(score)
-
+from schedlab.testing.plugin_calls import (
+    EXTRA,
+    REJECTIONS,
+    BrokenRule,
+    after_pre_filter,
+    checked_status,
+    first_container,
+    pre_filter,
+    ready_to_filter,
+    ready_to_score,
+    rows_of,
+    score_of,
+    scores_of,
+    told_of,
+    verdict_of,
+    verdicts,
+)
 
 # --- Configuration and queue ---
 
@@ -161,7 +67,7 @@ def registers_events(subject: Subject, sample: Sample) -> Iterator[str]:
     bench = PluginBench(subject, sample)
     if not hasattr(bench.plugin, "events_to_register"):
         return
-    pod, node, other = bench.pod(sample.pod), bench.infos[0].node, bench.pod(_EXTRA).pod
+    pod, node, other = bench.pod(sample.pod), bench.infos[0].node, bench.pod(EXTRA).pod
     changed: dict[EventResource, Any] = {EventResource.NODE: node, EventResource.POD: other}
     for registered in bench.plugin.events_to_register():
         if not isinstance(registered, ClusterEventWithHint) or not isinstance(registered.event, ClusterEvent):
@@ -180,7 +86,7 @@ def registers_events(subject: Subject, sample: Sample) -> Iterator[str]:
 def pre_enqueue_answers(subject: Subject, sample: Sample) -> Iterator[str]:
     bench = PluginBench(subject, sample)
     if hasattr(bench.plugin, "pre_enqueue"):
-        _status("pre_enqueue", bench.plugin.pre_enqueue(bench.pod(sample.pod)), *_REJECTIONS)
+        checked_status("pre_enqueue", bench.plugin.pre_enqueue(bench.pod(sample.pod)), *REJECTIONS)
     yield from ()
 
 
@@ -188,7 +94,7 @@ def sort_key_compares(subject: Subject, sample: Sample) -> Iterator[str]:
     bench = PluginBench(subject, sample)
     if not hasattr(bench.plugin, "sort_key"):
         return
-    pods = [bench.pod(builder) for builder in (sample.pod, *sample.placed, _EXTRA)]
+    pods = [bench.pod(builder) for builder in (sample.pod, *sample.placed, EXTRA)]
     keys = [bench.plugin.sort_key(QueuedPodInfo(pod, number)) for number, pod in enumerate(pods)]
     sorted(keys)
     again = [bench.plugin.sort_key(QueuedPodInfo(pod, number)) for number, pod in enumerate(pods)]
@@ -201,7 +107,7 @@ def sort_key_compares(subject: Subject, sample: Sample) -> Iterator[str]:
 
 def pre_filter_answers(subject: Subject, sample: Sample) -> Iterator[str]:
     bench = PluginBench(subject, sample)
-    result, _ = _pre_filter(bench, bench.pod(sample.pod), CycleState())
+    result, _ = pre_filter(bench, bench.pod(sample.pod), CycleState())
     names = result.node_names if result is not None and result.node_names is not None else ()
     unknown = [name for name in names if name not in bench.table.row_of]
     # A node that the pod names may be gone; it is no mistake to leave it.
@@ -212,31 +118,31 @@ def pre_filter_answers(subject: Subject, sample: Sample) -> Iterator[str]:
 def filter_answers(subject: Subject, sample: Sample) -> Iterator[str]:
     bench = PluginBench(subject, sample)
     pod = bench.pod(sample.pod)
-    state = _ready_to_filter(bench, pod)
+    state = ready_to_filter(bench, pod)
     if state is not None:
         for info in bench.infos:
-            _filter(bench, pod, state, info)
+            verdict_of(bench, pod, state, info)
     yield from ()
 
 
 def filter_is_independent(subject: Subject, sample: Sample) -> Iterator[str]:
     bench = PluginBench(subject, sample)
     pod = bench.pod(sample.pod)
-    forward, backward = _ready_to_filter(bench, pod), _ready_to_filter(bench, pod)
+    forward, backward = ready_to_filter(bench, pod), ready_to_filter(bench, pod)
     if forward is None or backward is None:
         return
-    first = {info.name: _filter(bench, pod, forward, info) for info in bench.infos}
-    second = {info.name: _filter(bench, pod, backward, info) for info in reversed(bench.infos)}
+    first = {info.name: verdict_of(bench, pod, forward, info) for info in bench.infos}
+    second = {info.name: verdict_of(bench, pod, backward, info) for info in reversed(bench.infos)}
     for name, verdict in first.items():
-        if _told(verdict) != _told(second[name]):
-            yield f"filter says of {name}: {_told(verdict)}, asked from the last node on: {_told(second[name])}"
+        if told_of(verdict) != told_of(second[name]):
+            yield f"filter says of {name}: {told_of(verdict)}, asked from the last node on: {told_of(second[name])}"
 
 
 def filter_nodes_equals_filter(subject: Subject, sample: Sample) -> Iterator[str]:
     bench = PluginBench(subject, sample)
     pod, total = bench.pod(sample.pod), len(bench.table)
     for first, last in ((0, total), (0, 1), (1, total), (1, 1)):
-        state, scalar = _ready_to_filter(bench, pod), _ready_to_filter(bench, pod)
+        state, scalar = ready_to_filter(bench, pod), ready_to_filter(bench, pod)
         if state is None or scalar is None or not hasattr(bench.plugin, "filter_nodes"):
             return
         found = bench.plugin.filter_nodes(state, pod, bench.table, slice(first, last))
@@ -245,13 +151,9 @@ def filter_nodes_equals_filter(subject: Subject, sample: Sample) -> Iterator[str
                 f"filter_nodes did not return NodeStatuses of {last - first} nodes for rows {first}:{last}"
             )
         for at, info in enumerate(bench.infos[first:last]):
-            one, many = _told(_filter(bench, pod, scalar, info)), _told(found.status(at))
+            one, many = told_of(verdict_of(bench, pod, scalar, info)), told_of(found.status(at))
             if one != many:
                 yield f"filter says of {info.name}: {one}, filter_nodes over rows {first}:{last}: {many}"
-
-
-def _told(status: Status | None) -> str:
-    return code_of(status).text if is_success(status) or status is None else f"{status.code.text} ({status.message})"
 
 
 def dry_runs_follow(subject: Subject, sample: Sample) -> Iterator[str]:
@@ -259,18 +161,18 @@ def dry_runs_follow(subject: Subject, sample: Sample) -> Iterator[str]:
     bench = PluginBench(subject, sample)
     pod = bench.pod(sample.pod)
     for info in bench.infos:
-        state = _ready_to_filter(bench, pod)
+        state = ready_to_filter(bench, pod)
         if state is None:
             return
         node, dry = info.copy(), state.copy()
-        extra = _EXTRA.node(info.name)
+        extra = EXTRA.node(info.name)
         added = bench.pod(extra)
         node.add_pod(added)
         _change(bench, "add_pod", dry, pod, added, node)
-        yield from _compare(subject, sample, (extra,), _filter(bench, pod, dry, node), node, pod, "an extra pod")
+        yield from _compare(subject, sample, (extra,), verdict_of(bench, pod, dry, node), node, pod, "an extra pod")
         node.remove_pod(added)
         _change(bench, "remove_pod", dry, pod, added, node)
-        if _told(_filter(bench, pod, dry, node)) != _told(_filter(bench, pod, state, info)):
+        if told_of(verdict_of(bench, pod, dry, node)) != told_of(verdict_of(bench, pod, state, info)):
             yield f"filter says something else of {info.name} after a pod came and went"
         for placed in list(info.pods):
             node, dry = info.copy(), state.copy()
@@ -278,12 +180,12 @@ def dry_runs_follow(subject: Subject, sample: Sample) -> Iterator[str]:
             _change(bench, "remove_pod", dry, pod, placed, node)
             rest = tuple(each for each in sample.placed if each.get("metadata.name") != placed.name)
             less = Sample(sample.name, sample.nodes, sample.pod, rest)
-            yield from _compare(subject, less, (), _filter(bench, pod, dry, node), node, pod, f"no {placed.name}")
+            yield from _compare(subject, less, (), verdict_of(bench, pod, dry, node), node, pod, f"no {placed.name}")
 
 
 def _change(bench: PluginBench, method: str, state: CycleState, pod: PodInfo, other: PodInfo, node: NodeInfo) -> None:
     if hasattr(bench.plugin, method):
-        _status(method, getattr(bench.plugin, method)(state, pod, other, node))
+        checked_status(method, getattr(bench.plugin, method)(state, pod, other, node))
 
 
 def _compare(
@@ -296,13 +198,13 @@ def _compare(
     what: str,
 ) -> Iterator[str]:
     real = PluginBench(subject, sample, extra)
-    state = _ready_to_filter(real, pod)
+    state = ready_to_filter(real, pod)
     if state is None:
         return
-    truth = _filter(real, pod, state, real.infos[real.table.row_of[node.name]])
-    if _told(dry) != _told(truth):
+    truth = verdict_of(real, pod, state, real.infos[real.table.row_of[node.name]])
+    if told_of(dry) != told_of(truth):
         yield (
-            f"with {what} on {node.name} filter says {_told(truth)}, in a dry run {_told(dry)}; "
+            f"with {what} on {node.name} filter says {told_of(truth)}, in a dry run {told_of(dry)}; "
             "state of pre_filter that depends on pods needs add_pod and remove_pod"
         )
 
@@ -312,7 +214,7 @@ def _compare(
 
 def scores_are_in_range(subject: Subject, sample: Sample) -> Iterator[str]:
     bench = PluginBench(subject, sample)
-    for name, score in _scores(bench, bench.pod(sample.pod)):
+    for name, score in scores_of(bench, bench.pod(sample.pod)):
         if not 0 <= score <= MAX_NODE_SCORE:
             yield f"{name} has {score} points after normalising, not 0 to {MAX_NODE_SCORE}"
 
@@ -322,18 +224,18 @@ def score_nodes_equals_score(subject: Subject, sample: Sample) -> Iterator[str]:
     pod = bench.pod(sample.pod)
     if not hasattr(bench.plugin, "score_nodes"):
         return
-    everything = _rows(bench)
+    everything = rows_of(bench)
     for rows in (everything, everything[::-1].copy(), everything[:1]):
-        state, scalar = _ready_to_score(bench, pod, rows), _ready_to_score(bench, pod, rows)
+        state, scalar = ready_to_score(bench, pod, rows), ready_to_score(bench, pod, rows)
         if state is None or scalar is None:
             return
         found = bench.plugin.score_nodes(state, pod, bench.table, rows)
         if isinstance(found, Status):
-            raise BrokenRule(f"score_nodes returned {_told(found)}")
+            raise BrokenRule(f"score_nodes returned {told_of(found)}")
         if not isinstance(found, np.ndarray) or found.shape != rows.shape or found.dtype != np.int64:
             raise BrokenRule(f"score_nodes did not return int64[{len(rows)}]")
         for row, many in zip(rows.tolist(), found.tolist(), strict=True):
-            one = _score(bench, pod, scalar, bench.infos[row])
+            one = score_of(bench, pod, scalar, bench.infos[row])
             if one != many:
                 yield f"score gives {bench.table.names[row]} {one} points, score_nodes {many}"
 
@@ -359,13 +261,13 @@ def post_filter_answers(subject: Subject, sample: Sample) -> Iterator[str]:
     pod = bench.pod(sample.pod)
     if not hasattr(bench.plugin, "post_filter"):
         return
-    answer = bench.plugin.post_filter(_after_pre_filter(bench, pod), pod, _NoStatuses())
+    answer = bench.plugin.post_filter(after_pre_filter(bench, pod), pod, _NoStatuses())
     if not isinstance(answer, tuple) or len(answer) != 3:
         raise BrokenRule(
             f"post_filter returned {answer!r}, not (PostFilterResult or None, Status or None, Work or None)"
         )
     result, status, work = answer
-    _status("post_filter", status, *_REJECTIONS)
+    checked_status("post_filter", status, *REJECTIONS)
     if result is not None and not isinstance(result, PostFilterResult):
         yield f"post_filter returned {result!r}, not a PostFilterResult or None"
     if work is not None:
@@ -377,18 +279,22 @@ def reserve_is_undone(subject: Subject, sample: Sample) -> Iterator[str]:
     pod = bench.pod(sample.pod)
     if not hasattr(bench.plugin, "reserve"):
         return
-    before = _verdicts(bench, pod)
+    before = verdicts(bench, pod)
     for info in bench.infos:
         state = CycleState()
-        _, status = _pre_filter(bench, pod, state)
+        _, status = pre_filter(bench, pod, state)
         if code_of(status) not in {Code.SUCCESS, Code.SKIP}:
             return
         bench.plugin.unreserve(state, pod, info.name)
-        if is_success(status) and hasattr(bench.plugin, "filter") and not is_success(_filter(bench, pod, state, info)):
+        if (
+            is_success(status)
+            and hasattr(bench.plugin, "filter")
+            and not is_success(verdict_of(bench, pod, state, info))
+        ):
             continue
-        _status("reserve", bench.plugin.reserve(state, pod, info.name), *_REJECTIONS, Code.PENDING)
+        checked_status("reserve", bench.plugin.reserve(state, pod, info.name), *REJECTIONS, Code.PENDING)
         bench.plugin.unreserve(state, pod, info.name)
-        after = _verdicts(bench, pod)
+        after = verdicts(bench, pod)
         if after != before:
             yield f"after reserve and unreserve on {info.name} the verdicts are {after}, before they were {before}"
 
@@ -399,11 +305,11 @@ def permit_answers(subject: Subject, sample: Sample) -> Iterator[str]:
     if not hasattr(bench.plugin, "permit"):
         return
     for info in bench.infos:
-        answer = bench.plugin.permit(_after_pre_filter(bench, pod), pod, info.name)
+        answer = bench.plugin.permit(after_pre_filter(bench, pod), pod, info.name)
         if not isinstance(answer, tuple) or len(answer) != 2:
             raise BrokenRule(f"permit returned {answer!r}, not (Status or None, a time in ns)")
         status, timeout_ns = answer
-        _status("permit", status, Code.WAIT, *_REJECTIONS)
+        checked_status("permit", status, Code.WAIT, *REJECTIONS)
         if not isinstance(timeout_ns, int):
             yield f"permit waits for {timeout_ns!r}, not a whole number of ns"
         elif code_of(status) == Code.WAIT and timeout_ns <= 0:
@@ -413,12 +319,12 @@ def permit_answers(subject: Subject, sample: Sample) -> Iterator[str]:
 def binding_answers(subject: Subject, sample: Sample) -> Iterator[str]:
     bench = PluginBench(subject, sample)
     pod, name = bench.pod(sample.pod), bench.table.names[0]
-    state = _after_pre_filter(bench, pod)
+    state = after_pre_filter(bench, pod)
     plugin = bench.plugin
     if hasattr(plugin, "reserve") and not is_success(plugin.reserve(state, pod, name)):
         return
     if hasattr(plugin, "pre_bind"):
-        flight = _status("pre_bind_pre_flight", plugin.pre_bind_pre_flight(state, pod, name), Code.SKIP)
+        flight = checked_status("pre_bind_pre_flight", plugin.pre_bind_pre_flight(state, pod, name), Code.SKIP)
         if is_success(flight):
             yield from _done_or_work(bench, "pre_bind", plugin.pre_bind(state, pod, name))
     if hasattr(plugin, "bind"):
@@ -431,7 +337,7 @@ def _done_or_work(bench: PluginBench, method: str, answer: object, *allowed: Cod
     if isinstance(answer, Work):
         yield from _work(bench, method, answer)
     else:
-        _status(method, answer, *_REJECTIONS, *allowed)
+        checked_status(method, answer, *REJECTIONS, *allowed)
 
 
 def _work(bench: PluginBench, method: str, work: object) -> Iterator[str]:
@@ -455,16 +361,16 @@ def signatures_hold(subject: Subject, sample: Sample) -> Iterator[str]:
     signature = _signature(bench, pod)
     if signature is None:
         return
-    told = _verdicts(bench, pod), _scores(bench, pod)
+    told = verdicts(bench, pod), scores_of(bench, pod)
     for what, other in _variants(sample.pod):
         changed = bench.pod(other)
-        if _signature(bench, changed) == signature and (_verdicts(bench, changed), _scores(bench, changed)) != told:
+        if _signature(bench, changed) == signature and (verdicts(bench, changed), scores_of(bench, changed)) != told:
             yield f"sign_pod leaves {what} out, but verdicts or scores depend on it"
 
 
 def _signature(bench: PluginBench, pod: PodInfo) -> bytes | None:
     fragments, status = bench.plugin.sign_pod(pod)
-    if not is_success(_status("sign_pod", status, *_REJECTIONS, Code.ERROR)):
+    if not is_success(checked_status("sign_pod", status, *REJECTIONS, Code.ERROR)):
         return None
     return msgspec.json.encode(dict(fragments or ()), order="deterministic")
 
@@ -474,64 +380,20 @@ def _variants(pod: PodBuilder) -> Iterator[tuple[str, PodBuilder]]:
     yield "the name", pod.name(f"{name}-8").uid("uid-other")
     yield "labels", pod.labels({"app": "else", "tier": "slow"})
     yield "requests", pod.req(cpu="900m", memory="1Gi")
-    yield "host ports", _first_container(pod, ports=[{"containerPort": 8080, "hostPort": 8080}])
+    yield "host ports", first_container(pod, ports=[{"containerPort": 8080, "hostPort": 8080}])
     yield "tolerations", pod.toleration("dedicated", "db", "NoSchedule").toleration("soft", operator="Exists")
     yield "the node selector", pod.node_selector({"tier": "fast"})
     yield "the node name", pod.node("node-0")
-    yield "the image", _first_container(pod, image="shop/web:1")
-
-
-def _first_container(pod: PodBuilder, **fields: Any) -> PodBuilder:
-    first, *rest = pod.dict()["spec"]["containers"]
-    return pod.set("spec.containers", [{**first, **fields}, *rest])
-
-
-def row_local_is_true(subject: Subject, sample: Sample) -> Iterator[str]:
-    """Neither what pods of one template differ in nor other nodes may count for a plugin that says it is row-local."""
-    bench = PluginBench(subject, sample)
-    if not hasattr(bench.plugin, "is_row_local"):
-        return
-    pod = bench.pod(sample.pod)
-    if not bench.plugin.is_row_local(pod):
-        return
-    told = _by_row(bench, pod)
-    for what, other in _siblings(sample.pod):
-        changed = bench.pod(other)
-        if bench.plugin.is_row_local(changed) and _by_row(bench, changed) != told:
-            yield f"is_row_local says True, but verdicts or scores depend on {what}"
-    for number, info in enumerate(bench.infos):
-        crowded = PluginBench(subject, sample, (_EXTRA.node(info.name),))
-        elsewhere = _by_row(crowded, crowded.pod(sample.pod))
-        if [each for at, each in enumerate(elsewhere) if at != number] != [
-            each for at, each in enumerate(told) if at != number
-        ]:
-            yield f"is_row_local says True, but a pod on {info.name} changes what is said of other nodes"
-
-
-def _siblings(pod: PodBuilder) -> Iterator[tuple[str, PodBuilder]]:
-    yield "the name", pod.name(f"{pod.get('metadata.name')}-8").uid("uid-other")
-    yield "labels", pod.labels({"app": "else", "tier": "slow"})
-    yield "annotations", pod.annotations({"example.com/note": "else"})
-    yield "the priority", pod.priority(7)
-
-
-def _by_row(bench: PluginBench, pod: PodInfo) -> list[tuple[str, int]]:
-    """Return what filter says of each node, and its raw score."""
-    out = []
-    filtering, scoring = _ready_to_filter(bench, pod), _ready_to_score(bench, pod, _rows(bench))
-    for info in bench.infos:
-        verdict = "" if filtering is None else _told(_filter(bench, pod, filtering, info))
-        out.append((verdict, 0 if scoring is None else _score(bench, pod, scoring, info)))
-    return out
+    yield "the image", first_container(pod, image="shop/web:1")
 
 
 def answers_repeat(subject: Subject, sample: Sample) -> Iterator[str]:
     bench, other = PluginBench(subject, sample), PluginBench(subject, sample)
     pod = bench.pod(sample.pod)
-    first, again = (_verdicts(bench, pod), _scores(bench, pod)), (_verdicts(bench, pod), _scores(bench, pod))
+    first, again = (verdicts(bench, pod), scores_of(bench, pod)), (verdicts(bench, pod), scores_of(bench, pod))
     if first != again:
         yield f"asked twice, it answered {first} and then {again}"
-    anew = _verdicts(other, pod), _scores(other, pod)
+    anew = verdicts(other, pod), scores_of(other, pod)
     if first != anew:
         yield f"another instance answered {anew} instead of {first}"
 
@@ -540,9 +402,9 @@ def nothing_is_changed(subject: Subject, sample: Sample) -> Iterator[str]:
     bench = PluginBench(subject, sample)
     pod = bench.pod(sample.pod)
     before = _fingerprint(bench, pod)
-    _verdicts(bench, pod)
-    _scores(bench, pod)
-    state = _ready_to_filter(bench, pod)
+    verdicts(bench, pod)
+    scores_of(bench, pod)
+    state = ready_to_filter(bench, pod)
     if state is not None and hasattr(bench.plugin, "filter_nodes"):
         bench.plugin.filter_nodes(state, pod, bench.table, slice(0, len(bench.table)))
     after = _fingerprint(bench, pod)

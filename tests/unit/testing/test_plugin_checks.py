@@ -152,6 +152,10 @@ def recall(_self: Any, state: Any, _pod: Any, node: Any) -> Status | None:
     return unschedulable("full") if state.read("pods")[node.row] else None
 
 
+def counting(self: Any, _state: Any, _pod: Any, _node_name: str) -> None:
+    self.pods = getattr(self, "pods", 0) + 1
+
+
 def alternating() -> Body:
     calls: list[int] = []
 
@@ -194,6 +198,15 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("pods with the same signature", {"filter": lambda _, s, pod, n: unschedulable("no") if pod.name.endswith("8") else None, "sign_pod": lambda *_: ((), None)}, "sign_pod leaves the name out"),
     ("row-local", {"filter": lambda _, s, pod, n: unschedulable("no") if pod.name.endswith("8") else None, "is_row_local": lambda *_: True}, "depend on the name"),
     ("row-local", {"pre_filter": remember, "filter": lambda _, state, p, n: unschedulable("no") if sum(state.read("pods")) else None, "is_row_local": lambda *_: True}, "a pod on node-0 changes what is said of other nodes"),
+    ("verdicts of amounts", {"filter": lambda _, s, p, node: unschedulable("no") if node.name == "node-0" else None, "is_row_local": lambda *_: True, "is_of_amounts": True}, "of node-0 it says ('Unschedulable (no)', 0), of another node with the same amounts ('Success', 0)"),
+    ("verdicts of amounts", {"score": lambda _, s, p, node: (len(node.node.metadata.labels), None), "is_row_local": lambda *_: True, "is_of_amounts": True}, "of another node with the same amounts"),
+    ("who reserves nothing", {"reserve": lambda *_: unschedulable("no"), "unreserve": PASSES, "reserves_nothing": lambda *_: True}, "reserve on node-0 answers Unschedulable (no)"),
+    ("who reserves nothing", {"reserve": counting, "unreserve": PASSES, "reserves_nothing": lambda *_: True}, "reserve on node-0 leaves something behind"),
+    ("who reserves nothing", {"reserve": lambda _, state, p, name: state.write("node", name), "unreserve": PASSES, "reserves_nothing": lambda *_: True}, "leaves something behind"),
+    ("who has no work", {"pre_bind": PASSES, "pre_bind_pre_flight": PASSES, "pre_binds_nothing": lambda *_: True}, "pre_bind_pre_flight on node-0 answers Success"),
+    ("changed verdicts", {"pre_filter": remember, "filter": recall, "filter_nodes": PASSES, "changed_verdicts": lambda *_: (1, [])}, "when a pod on node-0 came, changed_verdicts left out node-0: Success before, Unschedulable (full) then"),
+    ("changed verdicts", {"pre_filter": remember, "filter": recall, "filter_nodes": PASSES, "changed_verdicts": lambda *_: []}, "changed_verdicts returned [], not (a mark, rows or None)"),
+    ("changed verdicts", {"pre_filter": remember, "filter": recall, "filter_nodes": PASSES, "changed_verdicts": lambda *_: (1, [99])}, "gave the rows [99] of 3 nodes"),
     ("the same call", {"filter": alternating()}, "asked twice, it answered"),
     ("pods, nodes and the table", {"filter": spoil_pod}, "the pod was changed"),
     ("pods, nodes and the table", {"filter": spoil_node}, "node node-0 was changed"),

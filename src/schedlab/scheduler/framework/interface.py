@@ -523,17 +523,20 @@ class ScoreExtensions(Plugin, Protocol):
 
 
 class ReservePlugin(Plugin, Protocol):
-    """Keeps account of a pod that is about to be bound; changes only memory.
-
-    A method `reserves_nothing(pod)` may say that reserve only succeeds for pods with the same facts, `pre_binds_nothing`
-    of a PreBindPlugin that pre_bind_pre_flight skips them; then it is not asked about pods that are made alike.
-    """
+    """Keeps account of a pod that is about to be bound; changes only memory."""
 
     def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """Take what the pod needs on the node."""
 
     def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Give it back; must be harmless when reserve did not run."""
+
+
+class ReserveLessPlugin(ReservePlugin, Protocol):
+    """A plugin that has nothing to keep account of for some pods."""
+
+    def reserves_nothing(self, pod: PodInfo) -> bool:
+        """Whether reserve does nothing but succeed for pods with the same facts; then it is not asked about them."""
 
 
 class PermitPlugin(Plugin, Protocol):
@@ -551,6 +554,13 @@ class PreBindPlugin(Plugin, Protocol):
 
     def pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Work | None:
         """Do it, or return the work that has to be done first."""
+
+
+class PreBindLessPlugin(PreBindPlugin, Protocol):
+    """A plugin that has no work before the binding of some pods."""
+
+    def pre_binds_nothing(self, pod: PodInfo) -> bool:
+        """Whether pre_bind_pre_flight skips all pods with the same facts; then it is not asked about them."""
 
 
 class BindPlugin(Plugin, Protocol):
