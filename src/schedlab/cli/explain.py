@@ -66,12 +66,9 @@ def explain(
         path = f"/api/v1/pods/{quote(where, safe='')}/{quote(pod_name, safe='')}/what-would-help{wanted}"
         return _search(home, path, output)
     query: list[tuple[str, Any]] = [("node", each) for each in node]
-    if attempt is not None:
-        query.append(("attempt", attempt))
-    if uid:
-        query.append(("uid", uid))
-    if vs:
-        query.append(("vs", vs))
+    query += [
+        (key, value) for key, value in (("attempt", attempt), ("uid", uid), ("vs", vs)) if value not in (None, "")
+    ]
     if all_plugins or node:
         query.append(("allPlugins", "true"))
     if output not in ("text", "html"):

@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from schedlab.kernel.errors import InvariantError, SchedlabError
-from schedlab.scheduler.framework import interface
+from schedlab.scheduler.framework import claims, interface
 from schedlab.scheduler.framework.interface import Handle, PluginEntry
 from schedlab.scheduler.framework.plugin_args import PluginArgsError, decode_args, fields_of, is_args_class
 
@@ -39,19 +39,19 @@ _PROTOCOLS: Final = (
     interface.PreFilterExtensions,
     interface.FilterPlugin,
     interface.FilterNodesPlugin,
-    interface.RowLocalPlugin,
-    interface.PodLocalPlugin,
-    interface.TellingPlugin,
+    claims.RowLocalPlugin,
+    claims.PodLocalPlugin,
+    claims.TellingPlugin,
     interface.PostFilterPlugin,
     interface.PreScorePlugin,
     interface.ScorePlugin,
     interface.ScoreNodesPlugin,
     interface.ScoreExtensions,
     interface.ReservePlugin,
-    interface.ReserveLessPlugin,
+    claims.ReserveLessPlugin,
     interface.PermitPlugin,
     interface.PreBindPlugin,
-    interface.PreBindLessPlugin,
+    claims.PreBindLessPlugin,
     interface.BindPlugin,
     interface.PostBindPlugin,
     interface.ResumablePlugin,
