@@ -1,5 +1,7 @@
 """The heap of queued pods: order, changes, removal."""
 
+import pytest
+
 from schedlab.scheduler.queue.heap import Heap
 from schedlab.scheduler.queue.queued_pod import QueuedPodInfo
 from tests.unit.scheduler.queue.builders import by_priority, make_pod
@@ -51,16 +53,29 @@ def test_deleted_pod_is_gone() -> None:
     assert drain(heap) == ["b", "c"]
 
 
-def test_removals_do_not_pile_up() -> None:
-    """Stale entries below the root are dropped in time."""
+def test_pods_that_come_out_of_turn_leave_between_those_that_came_in_order() -> None:
     heap = Heap(by_priority)
-    heap.put(queued("first", 9))
+    for number in (3, 1, 4, 1, 5, 9, 2, 6):
+        heap.put(queued(f"p{number}-{len(heap)}", 0, number))
+    first = heap.pop()
+    heap.put(queued("p0-8", 0, 0))
+
+    assert first is not None
+    assert first.pod.name == "p1-1"
+    assert drain(heap) == ["p0-8", "p1-3", "p2-6", "p3-0", "p4-2", "p5-4", "p6-7", "p9-5"]
+
+
+@pytest.mark.parametrize("step", [0, 1], ids=["in order", "out of turn"])
+def test_removals_do_not_pile_up(step: int) -> None:
+    """Stale entries behind the first are dropped in time."""
+    heap = Heap(by_priority)
+    heap.put(queued("first", 999))
     for index in range(500):
-        heap.put(queued(f"p{index}"))
+        heap.put(queued(f"p{index}", step * index))
         heap.delete(f"default/p{index}")
 
     heap.validate()
-    assert len(heap._entries) < 50
+    assert len(heap._in_order) + len(heap._entries) < 50
 
 
 def test_copy_is_independent() -> None:
