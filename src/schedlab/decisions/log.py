@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from schedlab.scheduler.framework.types import PodInfo
 
 DEFAULT_BYTES_MAX: Final = 512 * 1024 * 1024
-# What one attempt costs beside its compressed arrays: statuses, names, the Python objects that hold them.
-_ATTEMPT_OVERHEAD_BYTES: Final = 2048
-# What a pod costs beside its attempts: its names and its moves in the queue.
-_STORY_OVERHEAD_BYTES: Final = 768
+# What one attempt costs beside its compressed arrays: statuses, the Python objects that hold them, its moves in the queue.
+_ATTEMPT_OVERHEAD_BYTES: Final = 1024
+# What a pod costs beside its attempts: its names.
+_STORY_OVERHEAD_BYTES: Final = 256
 _ENDING_OF: Final = attrgetter(
     "pre_bind", "bind", "extender_calls", "error", "failure_reason", "unschedulable_plugins", "custom"
 )
@@ -255,7 +255,7 @@ class DecisionLog:
         self._next_sequence += 1
         if self.archive is not None:
             self.archive.keep(story, attempt)
-        size = self._packer.expected_bytes + _ATTEMPT_OVERHEAD_BYTES
+        size = self._packer.expected_bytes + _ATTEMPT_OVERHEAD_BYTES + len(record.failure_message)
         story.size_bytes += size
         self.size_bytes += size
         self._forget_oldest(story.uid, started_ns)

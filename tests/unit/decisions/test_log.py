@@ -67,6 +67,16 @@ def test_oldest_pods_are_forgotten_and_counted() -> None:
     assert log.find("default", "p4") is not None
 
 
+def test_long_messages_count() -> None:
+    """A plugin or an extender may answer with a megabyte; the limit holds for that, too."""
+    log = DecisionLog(bytes_max=5_000_000)
+    for number in range(10):
+        log.cycle(records.failed(pod=records.pod(f"p{number}", f"uid-{number}"), failure_message="x" * 1_000_000))
+
+    assert len(log) == 4
+    assert log.forgotten_pods == 6
+
+
 def test_a_pod_that_stays_does_not_hold_those_that_are_forgotten() -> None:
     """It has attempts in every block, each of which stays as a whole."""
     log = DecisionLog(bytes_max=300_000)
