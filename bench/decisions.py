@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from schedlab.cli.explain import EVERY_NODE, shown
-from schedlab.cli.simulator_api import decoded
+from schedlab.cli.simulator_api import head_of
 from schedlab.cluster.cluster import Cluster, ClusterSettings
 from schedlab.cluster.driver import BatchDriver
 from schedlab.cluster.memory import calm_garbage_collector, memory_bytes
@@ -221,8 +221,9 @@ def _explain_ms(cluster: Cluster, numbers: range, form: Form) -> float:
     for number in numbers:
         began = time.process_time()
         answer = json_answer(cluster.explainer.explain("default", f"p-{number}", form.question))
+        head_of(answer.body)
         text = shown(
-            decoded(answer.body),
+            answer.body,
             form.output,
             one_node=bool(form.question.nodes),
             all_plugins=form.question.all_plugins and not form.question.nodes,

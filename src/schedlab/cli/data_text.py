@@ -1,56 +1,64 @@
 """Answers as programs read them.
 
 In YAML what is long is written an item a line, as JSON, which YAML is, too: a writer of blocks takes seconds for the nodes
-of a big cluster.
+of a big cluster. What has come as JSON is not read where it is only passed on.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
 from textwrap import indent
 from typing import Any, Final, Literal
 
+import msgspec
 import orjson
 
 #: Lists and mappings of more items are long.
 _LONG: Final = 100
 #: What JSON has as it is and YAML takes for the end of a line, or not at all.
 _NOT_IN_YAML: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_AS_LIST: Final = msgspec.json.Decoder(list[msgspec.Raw])
+_AS_MAPPING: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def data_text(answer: Any, form: Literal["json", "yaml"]) -> str:
     """Return JSON values as text of that form."""
+    return json_text(orjson.dumps(answer), form)
+
+
+def json_text(answer: bytes, form: Literal["json", "yaml"]) -> str:
+    """Return JSON as text of that form."""
     if form == "json":
-        return orjson.dumps(answer, option=orjson.OPT_INDENT_2).decode()
-    return _yaml(answer).rstrip()
+        return msgspec.json.format(answer, indent=2).decode()
+    value = answer.strip()
+    text = _long(value)
+    return (_blocks(orjson.loads(value)) if text is None else text).rstrip()
 
 
-def _yaml(value: Any) -> str:
-    if not _has_long(value):
-        return _blocks(value)
-    if isinstance(value, Mapping):
-        return "".join(_long_items(value) if len(value) > _LONG else _items(value))
-    return "".join(f"- {_json(item)}\n" for item in value)
+def _long(value: bytes) -> str | None:
+    """Return a list or a mapping that is long, or has something long, as YAML; None of everything else."""
+    if len(value) <= 2 * _LONG:
+        return None
+    if value.startswith(b"["):
+        parts = _AS_LIST.decode(value)
+        return "".join([f"- {_line(part)}\n" for part in parts]) if len(parts) > _LONG else None
+    if not value.startswith(b"{"):
+        return None
+    items = _AS_MAPPING.decode(value)
+    if len(items) > _LONG:
+        return "".join([f"{_line(orjson.dumps(key))}: {_line(item)}\n" for key, item in items.items()])
+    found = {key: _long(bytes(item)) for key, item in items.items()}
+    if all(text is None for text in found.values()):
+        return None
+    return "".join([_item(key, bytes(items[key]), text) for key, text in found.items()])
 
 
-def _has_long(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return len(value) > _LONG or any(map(_has_long, value.values()))
-    return isinstance(value, list) and len(value) > _LONG
-
-
-def _long_items(value: Mapping[str, Any]) -> Iterator[str]:
-    return (f"{_json(key)}: {_json(item)}\n" for key, item in value.items())
-
-
-def _items(value: Mapping[str, Any]) -> Iterator[str]:
-    for key, item in value.items():
-        if _has_long(item):
-            yield _blocks({key: None}).removesuffix(" null\n") + "\n"
-            yield _yaml(item) if isinstance(item, list) else indent(_yaml(item), "  ")
-        else:
-            yield _blocks({key: item})
+def _item(key: str, value: bytes, text: str | None) -> str:
+    """Return a key with its value, of which `text` is the YAML if it is long."""
+    if text is None:
+        return _blocks({key: orjson.loads(value)})
+    heading = _blocks({key: None}).removesuffix(" null\n")
+    return f"{heading}\n{text if value.startswith(b'[') else indent(text, '  ')}"
 
 
 def _blocks(value: Any) -> str:
@@ -59,8 +67,8 @@ def _blocks(value: Any) -> str:
     return str(yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=120))
 
 
-def _json(value: Any) -> str:
-    text = orjson.dumps(value).decode()
+def _line(value: bytes | msgspec.Raw) -> str:
+    text = str(value, "utf-8")
     if text.isascii() and "\x7f" not in text:
         return text
     return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

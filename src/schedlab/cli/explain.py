@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 from urllib.parse import quote, urlencode
 
+import orjson
 from cyclopts import Parameter
 
 from schedlab.apimachinery.references import parse_pod
 from schedlab.cli import simulator_api
-from schedlab.cli.data_text import data_text
+from schedlab.cli.data_text import data_text, json_text
 from schedlab.cli.explain_html import explain_html
 from schedlab.cli.explain_text import explain_text
 from schedlab.cli.help_text import help_text
@@ -76,13 +77,13 @@ def explain(
     if output == "wide":
         query.append(("formulas", DETAILED))
     path = f"/api/v1/decisions/{quote(where, safe='')}/{quote(pod_name, safe='')}"
-    status, body = _explanation(home, f"{path}?{urlencode(query)}" if query else path)
+    status, head, answer = _explanation(home, f"{path}?{urlencode(query)}" if query else path)
     if status == _BAD_REQUEST:
-        raise SchedlabError(body["message"])
+        raise SchedlabError(head.message)
     if status != _FOUND:
-        print(f"error: {body.get('message', body)}", file=sys.stderr)
+        print(f"error: {head.message or answer.decode()}", file=sys.stderr)
         return 1
-    print(shown(body, output, one_node=bool(node), all_plugins=all_plugins))
+    print(shown(answer, output, one_node=bool(node), all_plugins=all_plugins))
     return 0
 
 
@@ -105,23 +106,26 @@ def _refuse_together(options: Mapping[str, object]) -> None:
             )
 
 
-def _explanation(home: Home, path: str) -> tuple[int, dict[str, Any]]:
+def _explanation(home: Home, path: str) -> tuple[int, simulator_api.Head, bytes]:
     """Ask the cluster; of what it has not decided itself a scheduler that runs alone beside it may know more."""
-    status, body = simulator_api.get(home, path)
-    if status == _NOT_FOUND or body.get("placedBy"):
+    status, head, answer = simulator_api.fetch(home, path)
+    if status == _NOT_FOUND or head.placed_by:
         for beside in schedulers_beside(home):
-            answer = simulator_api.get(beside, path)
-            if answer[0] == _FOUND:
-                return _FOUND, {**answer[1], "by": f"schedlab scheduler --name {beside.path.name}"}
-    return status, body
+            code, body = simulator_api.get(beside, path)
+            if code == _FOUND:
+                by = f"schedlab scheduler --name {beside.path.name}"
+                return _FOUND, simulator_api.Head(), orjson.dumps({**body, "by": by})
+    return status, head, answer
 
 
-def shown(body: dict[str, Any], output: str, *, one_node: bool, all_plugins: bool) -> str:
-    """Return an explanation in one of the forms of output."""
+def shown(answer: bytes, output: str, *, one_node: bool, all_plugins: bool) -> str:
+    """Return an explanation, which is JSON, in one of the forms of output."""
     match output:
         case "json" | "yaml":
-            return data_text(body, output)
+            return json_text(answer, output)
         case "html":
-            return explain_html(body)
+            return explain_html(simulator_api.decoded(answer))
         case _:
-            return plain(explain_text(body, wide=output == "wide", one_node=one_node, all_plugins=all_plugins))
+            explanation = simulator_api.decoded(answer)
+            text = explain_text(explanation, wide=output == "wide", one_node=one_node, all_plugins=all_plugins)
+            return plain(text)

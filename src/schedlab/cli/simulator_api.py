@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
 import orjson
 
 from schedlab.cluster.home import Home
@@ -23,6 +24,25 @@ _BAD_REQUEST = 400
 def get(home: Home, path: str) -> tuple[int, dict[str, Any]]:
     """Return the status and the decoded body of an answer; raises SchedlabError when there is none."""
     return _call(home, "GET", path, None, _TIMEOUT_S)
+
+
+class Head(msgspec.Struct, rename="camel"):
+    """What is looked at of an answer that is passed on: who has placed the pod if not we, and what is wrong."""
+
+    placed_by: Any = None
+    message: str = ""
+
+
+def fetch(home: Home, path: str) -> tuple[int, Head, bytes]:
+    """Return the status, the head and the body of an answer; raises SchedlabError when there is none."""
+    with _answer(home, "GET", path, None, _TIMEOUT_S) as answer:
+        content = answer.read() or b"{}"
+        return answer.status, head_of(content), content
+
+
+def head_of(content: bytes) -> Head:
+    """Return the head of an answer; raises msgspec.DecodeError when it is no JSON object."""
+    return msgspec.json.decode(content, type=Head)
 
 
 def ask(home: Home, method: str, path: str, body: object = None) -> dict[str, Any]:
@@ -98,7 +118,7 @@ def _answer(home: Home, method: str, path: str, body: object, timeout_s: float) 
         raise SchedlabError(
             f"the simulator does not answer: {error}", location=f"http://{address}", hint=f"start it: {_up(home)}"
         ) from error
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, msgspec.DecodeError) as error:
         raise SchedlabError(
             "what answers there is not a schedlab simulator",
             location=f"http://{address}",
