@@ -237,12 +237,17 @@ def _in_order(entries: list[dict[str, Any]], cycle: CycleRecord) -> list[dict[st
     """Where not all can be shown, the chosen node goes first and those that were not visited last."""
     if len(entries) <= DETAILED:
         return entries
-    chosen = [entry for entry in entries if entry["node"] == cycle.selected]
+    chosen: list[dict[str, Any]] = []
     visited: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []
     for entry in entries:
-        (others if entry["verdict"] in _UNSEEN else visited).append(entry)
-    return chosen + [entry for entry in visited if entry["node"] != cycle.selected] + others
+        if entry["node"] == cycle.selected:
+            chosen.append(entry)
+        elif entry["verdict"] in _UNSEEN:
+            others.append(entry)
+        else:
+            visited.append(entry)
+    return chosen + visited + others
 
 
 def _scores(record: ScoreRecord) -> Iterator[dict[str, Any]]:

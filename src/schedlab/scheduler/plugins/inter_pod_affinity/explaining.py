@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -134,7 +135,7 @@ def _apart(
     if value is None:
         return Fact(f"{text}: the node has no label {key}, so nobody is near", values, fits=True)
     count = near.counts.get(value, 0)
-    blockers = _named(table, near.rows[value], is_meant) if count else []
+    blockers = _named(table, near.rows[value], is_meant, count) if count else []
     values |= {"count": count, "blockedBy": blockers}
     if not count:
         return Fact(f"{text}: {key}={value} has no such pod", values, fits=True)
@@ -143,13 +144,10 @@ def _apart(
     return Fact(f"blocked by {names} in {key}={value} through {text}", values, fits=False)
 
 
-def _named(table: NodeTable, rows: Sequence[int], is_meant: Callable[[PodInfo], bool]) -> list[str]:
-    names: list[str] = []
-    for row in rows:
-        names += [pod.key for pod in table.infos[row].pods if is_meant(pod)]
-        if len(names) >= NAMED_MAX:
-            break
-    return names[:NAMED_MAX]
+def _named(table: NodeTable, rows: Sequence[int], is_meant: Callable[[PodInfo], bool], count: int) -> list[str]:
+    """Return the names of the first of `count` pods."""
+    meant = (pod.key for row in rows for pod in table.infos[row].pods if is_meant(pod))
+    return list(islice(meant, min(count, NAMED_MAX)))
 
 
 def explain_score(parts: Iterable[Contribution], node: NodeInfo) -> Formula:
