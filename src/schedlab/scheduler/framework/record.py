@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, overload
 
 import msgspec
@@ -151,28 +152,34 @@ class ScoreRecord:
         """Be without what follows."""
         if self.offsets is None or self.total is None:
             return
-        others = self._without_offset()
-        kept = np.concatenate((self.raw[others], self.final[others])) if others else _NOTHING
-        raw = self.raw[[at for at, offset in enumerate(self.offsets) if offset is not None]] if others else self.raw
+        known, others = _by_offset(self.offsets)
+        raw, kept = self.raw, _NOTHING
+        if len(others):
+            raw, kept = raw.take(known, 0), np.concatenate((raw.take(others, 0), self.final.take(others, 0)))
         self.raw, self.final, self.total = raw.astype(np.int8), kept, _NOTHING
 
     def work_out(self) -> None:
         """Be whole again."""
         if self.offsets is None or self.total is not None:
             return
-        others = self._without_offset()
+        known, others = _by_offset(self.offsets)
         kept, count = self.final, len(others)
-        self.raw = self.raw.astype(np.int64)
-        if others:
-            self.raw = np.insert(self.raw, [place - at for at, place in enumerate(others)], kept[:count], axis=0)
+        of_known, self.raw = self.raw, np.empty((len(self.offsets), self.raw.shape[1]), np.int64)
+        self.raw[known] = of_known
+        if count:
+            self.raw[others] = kept[:count]
         weights, offsets = np.array((self.weights, [offset or 0 for offset in self.offsets]), np.int64)
         self.final = self.raw * weights.reshape(-1, 1) + offsets.reshape(-1, 1)
-        if others:
+        if count:
             self.final[others] = kept[count:]
         self.total = self.final.sum(axis=0)
 
-    def _without_offset(self) -> list[int]:
-        return [place for place, offset in enumerate(self.offsets or ()) if offset is None]
+
+@lru_cache(maxsize=64)
+def _by_offset(offsets: tuple[int | None, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the places of plugins with an offset, and of those without."""
+    is_known = np.array([offset is not None for offset in offsets], np.bool_)
+    return np.flatnonzero(is_known), np.flatnonzero(~is_known)
 
 
 class NodeNames(Sequence[str]):
