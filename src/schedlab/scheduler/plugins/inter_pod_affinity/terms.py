@@ -170,7 +170,13 @@ class PastTermIndex(TermIndex):
 
     def __init__(self, table: NodeTable, past: PastGroups[KnownTerm]) -> None:
         super().__init__(table)
-        self._past, self._totals = past, past.totals()
+        self._past = past
+        #: The terms that pods had, with their numbers.
+        self._there: dict[TermKind, list[tuple[KnownTerm, int]]] = {kind: [] for kind in TermKind}
+        totals = past.totals().tolist()
+        for known, number in past.known():
+            if totals[number]:
+                self._there[known.kind].append((known, number))
         self._found: dict[tuple[TermKind, PodInfo], list[PlacedTerm]] = {}
 
     def fill(self, infos: Sequence[NodeInfo]) -> None:
@@ -178,7 +184,7 @@ class PastTermIndex(TermIndex):
 
     def has(self, *kinds: TermKind) -> bool:
         """See TermIndex."""
-        return any(known.kind in kinds and self._totals[number] for known, number in self._past.known())
+        return any(map(self._there.__getitem__, kinds))
 
     @property
     def is_empty(self) -> bool:
@@ -197,8 +203,8 @@ class PastTermIndex(TermIndex):
     def _look_for(self, kind: TermKind, pod: PodInfo, namespace_labels: Mapping[str, str] | None) -> list[PlacedTerm]:
         numbers = {
             PlacedTerm(known): number
-            for known, number in self._past.known()
-            if known.kind is kind and self._totals[number] and known.term.matches(pod, namespace_labels)
+            for known, number in self._there[kind]
+            if known.term.matches(pod, namespace_labels)
         }
         per_node = self._past.per_node_each(tuple(numbers.values()))
         self._counts |= zip(numbers, map(NodeCounts, per_node), strict=True)
