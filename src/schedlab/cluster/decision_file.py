@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from schedlab.decisions.packed_arrays import Arrays
 
 FILE_NAME: Final = "decisions.db"
-FORMAT_VERSION: Final = 1
+#: What is written; all earlier ones are read, too. With 2, arrays of an attempt that follow from others are left out.
+FORMAT_VERSION: Final = 2
 #: How long the thread gathers before it writes.
 PAUSE_S: Final = 0.05
 _BATCH_MAX: Final = 2000
@@ -318,9 +319,10 @@ def _open(file: Path) -> sqlite3.Connection:
         connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
         try:
             [version] = connection.execute("PRAGMA user_version").fetchone()
-            if version == 0:
-                connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {FORMAT_VERSION}; COMMIT;")
-            _check_version(version or FORMAT_VERSION, file)
+            _check_version(version, file)
+            if version < FORMAT_VERSION:
+                schema = "" if version else _SCHEMA
+                connection.executescript(f"BEGIN; {schema} PRAGMA user_version = {FORMAT_VERSION}; COMMIT;")
             connection.executescript(_LATER)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
@@ -341,9 +343,9 @@ def _unusable(file: Path, error: Exception) -> SchedlabError:
 
 
 def _check_version(version: int, file: Path) -> None:
-    if version != FORMAT_VERSION:
+    if version > FORMAT_VERSION:
         raise SchedlabError(
-            f"has format {version}, this schedlab knows {FORMAT_VERSION}",
+            f"has format {version}, this schedlab knows those up to {FORMAT_VERSION}",
             location=str(file),
             hint="use the schedlab that made it, or move the file away: then a new log is begun",
         )

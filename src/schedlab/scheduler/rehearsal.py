@@ -88,6 +88,7 @@ def rehearse(
     outcome = _run(cycle.run(), answer)
     record = cycle.record
     assert record is not None, "the scheduler of a fork needs an observer"
+    record.work_out()
     record.custom = dict(cycle.state.find(CUSTOM_RESULTS) or {})
     if isinstance(outcome, Assignment):
         _take_back(scheduler, framework, cycle.state, outcome)

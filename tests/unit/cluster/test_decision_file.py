@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schedlab.cluster.decision_file import FILE_NAME, DecisionFile
+from schedlab.cluster.decision_file import FILE_NAME, FORMAT_VERSION, DecisionFile
 from schedlab.decisions.explain import PodQuestion, explain
 from schedlab.decisions.log import MOVES_MAX, DecisionLog
 from schedlab.decisions.tables import Query, attempts, rows
@@ -348,6 +348,24 @@ def test_a_file_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
 
     with pytest.raises(SchedlabError, match="has format 99"):
         DecisionFile(tmp_path, bytes_max=GIB)
+
+
+def test_a_file_of_an_earlier_version_is_read_and_from_then_on_one_of_this_version(tmp_path: Path) -> None:
+    """So that a program of the earlier version, which cannot read what is added, says so."""
+    log, file = log_in(tmp_path)
+    fill(log)
+    file.close()
+    with sqlite3.connect(tmp_path / FILE_NAME) as connection:
+        connection.execute("PRAGMA user_version = 1")
+
+    again, file = log_in(tmp_path)
+
+    story = again.find("default", "p")
+    assert story is not None
+    assert [attempt.cycle().attempt for attempt in story.attempts] == [1, 2]
+    file.close()
+    with sqlite3.connect(tmp_path / FILE_NAME) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (FORMAT_VERSION,)
 
 
 def test_what_cannot_be_written_is_counted(tmp_path: Path) -> None:
