@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from schedlab.scheduler.framework.types import PodInfo
 
 STRIDE: Final = 2048
-COPIES_MAX: Final = 32
+COPIES_MAX: Final = 64
 OPERATIONS_MAX: Final = 262_144
 #: So many operations are done again in one step.
 _STEP: Final = 256
