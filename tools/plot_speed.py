@@ -78,11 +78,12 @@ def table(lines: Sequence[Line]) -> str:
         speeds, ratio = [run["podsPerSecond"]["Average"] for run in runs], median(run["ratio"] for run in runs)
         # Clients of a live run take their turns on the same machine: its processor time is not that of the server alone.
         by_cpu = f"{median(run['ratioByProcessorTime'] for run in runs):.1f} R" if runs[0]["mode"] == "batch" else ""
+        spread = f"{min(speeds):,.0f} to {max(speeds):,.0f}" if len(runs) > 1 else ""
         cycle = median(run["cycleMicroseconds"]["Perc50"] for run in runs)
         memory = max(run["memoryPeakMiB"] for run in runs)
         rows.append(
-            f"| {name} | {mode} | {len(runs)} | {median(speeds):,.0f} | {min(speeds):,.0f} to {max(speeds):,.0f} "
-            f"| {ratio:.1f} R | {by_cpu} | {cycle:.0f} | {memory} MiB |"
+            f"| {name} | {mode} | {len(runs)} | {median(speeds):,.0f} | {spread} | {ratio:.1f} R | {by_cpu} | {cycle:.0f} "
+            f"| {memory} MiB |"
         )
     return "\n".join(rows)
 
