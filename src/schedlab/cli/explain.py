@@ -78,8 +78,8 @@ def explain(
         query.append(("formulas", DETAILED))
     path = f"/api/v1/decisions/{quote(where, safe='')}/{quote(pod_name, safe='')}"
     status, head, answer = _explanation(home, f"{path}?{urlencode(query)}" if query else path)
-    if status == _BAD_REQUEST:
-        raise SchedlabError(head.message)
+    if status == _BAD_REQUEST or head.hint:
+        raise SchedlabError(head.message, hint=head.hint)
     if status != _FOUND:
         print(f"error: {head.message or answer.decode()}", file=sys.stderr)
         return 1

@@ -27,10 +27,11 @@ def get(home: Home, path: str) -> tuple[int, dict[str, Any]]:
 
 
 class Head(msgspec.Struct, rename="camel"):
-    """What is looked at of an answer that is passed on: who has placed the pod if not we, and what is wrong."""
+    """What is looked at of an answer that is passed on: who has placed the pod if not we, what is wrong, and what to do."""
 
     placed_by: Any = None
     message: str = ""
+    hint: str = ""
 
 
 def fetch(home: Home, path: str) -> tuple[int, Head, bytes]:

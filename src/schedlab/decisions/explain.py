@@ -123,6 +123,14 @@ def _phases(cycle: CycleRecord, attempt: Attempt) -> dict[str, Any]:
     }
 
 
+class UnknownNameError(LookupError):
+    """There is no such pod, attempt or node; `hint` says what to ask for."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
 def pick(story: PodStory, number: int | None) -> Attempt:
     """Return an attempt by its number, the newest without one; LookupError when there is none."""
     if not story.attempts:
@@ -134,7 +142,8 @@ def pick(story: PodStory, number: int | None) -> Attempt:
         if attempt.number == number:
             return attempt
     have = ", ".join(str(attempt.number) for attempt in story.attempts)
-    raise LookupError(f"pod {story.namespace}/{story.name} has no attempt {number}; it has: {have}")
+    message = f"pod {story.namespace}/{story.name} has no attempt {number}; it has: {have}"
+    raise UnknownNameError(message, "ask for one of these, or for none: then it is the newest")
 
 
 def _check_nodes(cycle: CycleRecord, names: Sequence[str]) -> None:
@@ -142,7 +151,8 @@ def _check_nodes(cycle: CycleRecord, names: Sequence[str]) -> None:
     for name in names:
         if name not in known:
             some = ", ".join(cycle.node_names[:5]) + (", …" if len(cycle.node_names) > 5 else "")
-            raise LookupError(f"there was no node {name} in attempt {cycle.attempt}; nodes then: {some or 'none'}")
+            message = f"there was no node {name} in attempt {cycle.attempt}; nodes then: {some or 'none'}"
+            raise UnknownNameError(message, "ask for a node of that attempt")
 
 
 def nominated_first(cycle: CycleRecord) -> bool:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from schedlab.decisions.explain import PodQuestion, explaining
+from schedlab.decisions.explain import PodQuestion, UnknownNameError, explaining
 from schedlab.decisions.fate import fate
 from schedlab.decisions.log import PodStory
 from schedlab.decisions.moments import JournalMoments, Moment
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from schedlab.decisions.log import Attempt, DecisionLog
     from schedlab.scheduler.framework.record import CycleRecord
     from schedlab.scheduler.scheduler import Scheduler
+
+_ELSEWHERE: Final = "schedlab decisions lists the pods and attempts that are recorded; -n names another namespace"
 
 
 class Explainer:
@@ -56,8 +58,11 @@ class Explainer:
         """
         story = self._log.story(question.uid) if question.uid else self._log.find(namespace, name)
         if question.uid and (story is None or (story.namespace, story.name) != (namespace, name)):
-            raise LookupError(f"no attempt of a pod {namespace}/{name} with the uid {question.uid} is recorded")
+            message = f"no attempt of a pod {namespace}/{name} with the uid {question.uid} is recorded"
+            raise UnknownNameError(message, _ELSEWHERE)
         if story is None or not story.attempts:
+            if self._pods.get(name, namespace) is None:
+                raise UnknownNameError(self.untried(namespace, name), _ELSEWHERE)
             raise LookupError(self.untried(namespace, name))
         out = yield from explaining(_with_deed_last(story), question, self)
         self.add_present(out, namespace, name)

@@ -16,7 +16,7 @@ from schedlab.apimachinery.time import TimeError, parse_duration
 from schedlab.cluster.cluster import Cluster as Simulation
 from schedlab.cluster.cluster import ClusterSettings
 from schedlab.cluster.driver import BatchDriver
-from schedlab.decisions.explain import PodQuestion
+from schedlab.decisions.explain import PodQuestion, UnknownNameError
 from schedlab.decisions.tables import TABLES, Query, Table, rows
 from schedlab.kernel.clock import SECOND_NS, VirtualClock
 from schedlab.kernel.errors import SchedlabError
@@ -274,6 +274,8 @@ class Cluster:
             return explanation_of(explain_foreign(self.simulation, namespace, name, question))
         try:
             return explanation_of(self.simulation.explainer.explain(namespace, name, question))
+        except UnknownNameError as error:
+            raise SchedlabError(str(error), location=pod, hint=error.hint) from error
         except LookupError as error:
             raise SchedlabError(str(error), location=pod, hint="run() lets the scheduler try") from error
 

@@ -10,7 +10,7 @@ from typing import Final
 import orjson
 
 from schedlab.apimachinery.time import TimeError, parse_time
-from schedlab.decisions.explain import DETAILED, PodQuestion
+from schedlab.decisions.explain import DETAILED, PodQuestion, UnknownNameError
 from schedlab.decisions.log import DecisionLog
 from schedlab.decisions.tables import TABLES, Query, Row, Search, rows_of_attempts
 from schedlab.web.routing import Answer, Refusal, Request, Route, Stream, json_answer, paced
@@ -62,6 +62,8 @@ async def decision(simulator: Simulator, request: Request) -> Answer:
         return await ask(simulator, request, lambda cluster: explain_foreign(cluster, namespace, pod, question))
     try:
         found = await paced(simulator.explainer.explaining(namespace, pod, question))
+    except UnknownNameError as error:
+        raise Refusal(404, str(error), hint=error.hint) from error
     except LookupError as error:
         raise Refusal(404, str(error.args[0])) from error
     if form and simulator.document is not None:

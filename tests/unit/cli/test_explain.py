@@ -115,12 +115,20 @@ def test_an_earlier_pod_of_the_same_name_is_named_by_its_uid(home: Home) -> None
     assert asked[0]["path"] == "/api/v1/decisions/default/p?attempt=1&uid=u-1"
 
 
-def test_unknown_pod_is_an_error_of_one_line(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-    with _server(404, b'{"message": "no attempt to schedule pod default/p is recorded"}') as (url, _):
+def test_pod_without_an_attempt_is_told_in_one_line(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    with _server(404, b'{"message": "pod default/p has not been tried yet"}') as (url, _):
         home.write_cluster({"simulator": url})
         assert _run("explain", "p") == 1
 
-    assert capsys.readouterr().err == "error: no attempt to schedule pod default/p is recorded\n"
+    assert capsys.readouterr().err == "error: pod default/p has not been tried yet\n"
+
+
+def test_unknown_name_is_bad_input(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    with _server(404, b'{"message": "there was no node n in attempt 1", "hint": "ask for another"}') as (url, _):
+        home.write_cluster({"simulator": url})
+        assert _run("explain", "p", "--node", "n") == 2
+
+    assert capsys.readouterr().err == "error: there was no node n in attempt 1\nhint: ask for another\n"
 
 
 def test_simulator_that_ended_says_how_to_start_it(home: Home, capsys: pytest.CaptureFixture[str]) -> None:

@@ -144,7 +144,7 @@ def ids_of_whole_lines(folder: Path) -> list[bytes]:
 
 
 def test_ctrl_c_leaves_what_was_finished(tmp_path: Path) -> None:
-    file = write_sweep(tmp_path, SWEEP.replace("1..2", "1..50"))
+    file = write_sweep(tmp_path, SWEEP.replace("1..2", "1..500"))
     folder = tmp_path / "sweep.results"
     running = begin(file)
     wait_for_runs(folder, 3)
@@ -154,7 +154,7 @@ def test_ctrl_c_leaves_what_was_finished(tmp_path: Path) -> None:
 
     assert running.returncode == 130
     over = len(ids(folder))
-    assert f"interrupted: {over} of 200 runs are told" in errors
+    assert f"interrupted: {over} of 2000 runs are told" in errors
     assert "Traceback" not in errors
     assert "digest none" in told
     with (folder / "runs.csv").open(encoding="utf-8") as rows:

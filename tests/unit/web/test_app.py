@@ -103,8 +103,6 @@ def test_earlier_attempt_can_be_asked_for() -> None:
     ("path", "query", "status", "message"),
     [
         ("/api/v1/decisions/default/x", "", 404, "no attempt to schedule pod default/x is recorded"),
-        ("/api/v1/decisions/default/p", "attempt=7", 404, "pod default/p has no attempt 7; it has: 1, 2"),
-        ("/api/v1/decisions/default/p", "node=x", 404, "there was no node x in attempt 2; nodes then: a, b, c, d"),
         ("/api/v1/decisions/default/p", "allPlugins=1", 400, "allPlugins: '1' is neither true nor false"),
         (
             "/api/v1/decisions/default/p",
@@ -119,6 +117,22 @@ def test_earlier_attempt_can_be_asked_for() -> None:
 )
 def test_bad_question_says_what_was_expected(path: str, query: str, status: int, message: str) -> None:
     assert _authorized(path, query) == (status, {"message": message})
+
+
+@pytest.mark.parametrize(
+    ("query", "message", "hint"),
+    [
+        (
+            "attempt=7",
+            "pod default/p has no attempt 7; it has: 1, 2",
+            "ask for one of these, or for none: then it is the newest",
+        ),
+        ("node=x", "there was no node x in attempt 2; nodes then: a, b, c, d", "ask for a node of that attempt"),
+        ("vs=x", "there was no node x in attempt 2; nodes then: a, b, c, d", "ask for a node of that attempt"),
+    ],
+)
+def test_unknown_name_says_what_to_ask_for(query: str, message: str, hint: str) -> None:
+    assert _authorized("/api/v1/decisions/default/p", query) == (404, {"message": message, "hint": hint})
 
 
 @pytest.mark.parametrize("credentials", ["", "Bearer wrong", f"Basic {TOKEN}", "Bearer"])
