@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from schedlab.decisions import packed_arrays
 from schedlab.decisions.packed_arrays import with_own_reasons
-from schedlab.scheduler.framework.record import CycleRecord, FilterRecord, PreemptionRecord, ScoreRecord
+from schedlab.scheduler.framework.record import NOTHING, CycleRecord, FilterRecord, PreemptionRecord, ScoreRecord
 
 if TYPE_CHECKING:
     from schedlab.decisions.packed_arrays import Array, Arrays
@@ -32,8 +32,6 @@ BLOCK_ATTEMPTS: Final = 64
 BLOCK_BYTES: Final = 8 * 1024 * 1024
 #: What the arrays of an attempt are taken to need before a block has told.
 _EXPECTED_BYTES: Final = 512
-
-_NOTHING: Final[Any] = None
 
 _FILTER_ARRAYS: Final = (
     "visited",
@@ -322,7 +320,7 @@ class _Heads:
 
     def __init__(self, records: Sequence[CycleRecord]) -> None:
         self._size = len(records)
-        self._common = replace(records[0], pod=_NOTHING, passed_filters=None, feasible=None)
+        self._common = replace(records[0], pod=NOTHING, passed_filters=None, feasible=None)
         self._columns: dict[str, Sequence[Any]] = {}
         self._take("filter", _bare([record.filter for record in records], _FILTER_KEY, _bare_filter))
         self._take("score", _bare([record.score for record in records], _SCORE_KEY, _bare_score))
@@ -405,8 +403,8 @@ def _bare(
 
 
 def _bare_filter(plugins: tuple[str, ...], nominated_first: int) -> FilterRecord:
-    return FilterRecord(plugins, _NOTHING, _NOTHING, _NOTHING, _NOTHING, nominated_first)
+    return FilterRecord(plugins, NOTHING, NOTHING, NOTHING, NOTHING, nominated_first)
 
 
 def _bare_score(plugins: tuple[str, ...], weights: tuple[int, ...], *others: Any) -> ScoreRecord:
-    return ScoreRecord(plugins, weights, _NOTHING, _NOTHING, _NOTHING, _NOTHING, *others)
+    return ScoreRecord(plugins, weights, NOTHING, NOTHING, NOTHING, NOTHING, *others)

@@ -3,23 +3,21 @@
     refresh -> the pod skips what it skipped -> changed rows -> nodes in turn -> totals -> choose -> assume ...
 
 It comes to what the ordinary cycle (`schedule_one`) would come to, record included, or to nothing: then that one goes its
-way. When it may be taken is said here and in `runtime.routine.Routine.find`.
+way. When it may be taken is said here and in `runtime.routine`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from schedlab.scheduler.framework.interface import CycleState
-from schedlab.scheduler.framework.record import CycleRecord, FilterRecord, ScoreRecord
+from schedlab.scheduler.framework.record import NOTHING, CycleRecord, FilterRecord, ScoreRecord
 from schedlab.scheduler.framework.rows import recorded
 from schedlab.scheduler.runtime.filtering import all_passed
 
 if TYPE_CHECKING:
     from schedlab.scheduler.runtime.routine import Found, Routine
     from schedlab.scheduler.schedule_one import Attempt
-
-_NOTHING: Final[Any] = None
 
 
 def choose_by_routine(attempt: Attempt) -> tuple[str, int, int] | None:
@@ -69,5 +67,5 @@ def _record(record: CycleRecord, routine: Routine, found: Found, total: int, *, 
         scores, layout = found.scores
         raw = scores.take(found.feasible, layout, is_small=True)
         record.score = ScoreRecord(
-            layout.names, routine.weights, feasible, raw, _NOTHING, _NOTHING, complete=True, offsets=layout.offsets
+            layout.names, routine.weights, feasible, raw, NOTHING, NOTHING, complete=True, offsets=layout.offsets
         )

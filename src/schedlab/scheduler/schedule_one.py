@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from schedlab.scheduler.framework.interface import (
     StateCopyError,
 )
 from schedlab.scheduler.framework.record import (
+    NOTHING,
     PREEMPTION_RECORD,
     CycleRecord,
     ExtenderCall,
@@ -538,7 +539,7 @@ class Attempt:
         self, rows: NDArray[np.int64], scores: Scores, total: NDArray[np.int64], *, complete: bool = True
     ) -> None:
         assert self.record is not None
-        feasible, nothing = self.record.feasible, _NOTHING
+        feasible, nothing = self.record.feasible, NOTHING
         made = self.record.score = ScoreRecord(
             scores.plugins,
             scores.weights,
@@ -563,7 +564,6 @@ class Attempt:
 
 
 _NOBODY: Final = np.zeros(0, np.int64)
-_NOTHING: Final[Any] = None
 
 
 def rejection_on_node(statuses: NodeToStatusMap, node: str, status: Status) -> Failure:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 Result = Literal["scheduled", "unschedulable", "error"]
 PASSED = -1
-_NOTHING: Final[Any] = None
+#: In place of an array that is worked out later.
+NOTHING: Final[Any] = None
 # Keys under which plugins leave something for the record in the cycle state.
 PREEMPTION_RECORD = "record/preemption"
 CUSTOM_RESULTS = "record/custom"
@@ -84,7 +85,7 @@ class FilterRecord:
     def drop_what_follows(self) -> None:
         """Be without what follows from the verdicts on all nodes."""
         if self.follows:
-            self.failed_plugin = self.code = self.reason = _NOTHING
+            self.failed_plugin = self.code = self.reason = NOTHING
 
     def work_out(self) -> None:
         """Be whole again."""
@@ -153,10 +154,10 @@ class ScoreRecord:
         if self.offsets is None or self.total is None:
             return
         known, others = _by_offset(self.offsets)
-        raw, kept = self.raw, _NOTHING
+        raw, kept = self.raw, NOTHING
         if len(others):
             raw, kept = raw.take(known, 0), np.concatenate((raw.take(others, 0), self.final.take(others, 0)))
-        self.raw, self.final, self.total = raw.astype(np.int8), kept, _NOTHING
+        self.raw, self.final, self.total = raw.astype(np.int8), kept, NOTHING
 
     def work_out(self) -> None:
         """Be whole again."""
@@ -342,7 +343,10 @@ class QueueMove(msgspec.Struct, frozen=True):
 
 
 class Observer(Protocol):
-    """Hears of everything the scheduler decides; must not change what it is given before it owns it."""
+    """Hears of everything the scheduler decides; must not change what it is given before it owns it.
+
+    Scores may be kept in short: who reads them calls `CycleRecord.work_out` first.
+    """
 
     def cycle(self, record: CycleRecord) -> None:
         """A scheduling cycle ended."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from schedlab.scheduler.framework.record import NOTHING
 from schedlab.scheduler.framework.status import Code, Status, is_success
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE
 from schedlab.scheduler.runtime.equal_pods import KnownActive
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.types import NodeInfo, PodInfo
     from schedlab.scheduler.runtime.equal_pods import Active, Evaluation, KeptScores
-
-
-_NOTHING: Final[Any] = None
 
 
 @dataclass(slots=True)
@@ -158,7 +156,7 @@ def _score_beside(
     for at, index in enumerate(others):
         final[at] *= factors[index]
         total += final[at]
-    kept, nothing = found.take(rows, layout, is_small=True), _NOTHING
+    kept, nothing = found.take(rows, layout, is_small=True), NOTHING
     return Scores(names, factors, kept, beside if others else nothing, total, layout.offsets, is_whole=False)
 
 
