@@ -179,6 +179,7 @@ class SchedulingQueue:
                 queued, cause = self._backing_off.pop_rejected(), _POPPED_EARLY
                 self._waits_changed = self._waits_changed or queued is not None
             if queued is None:
+                self._settle()
                 return None
             if self._take_off(queued, cause):
                 return queued
@@ -187,7 +188,10 @@ class SchedulingQueue:
         """Take out a given pod as if it were next; None when it is not here or gated."""
         self._activate(pod)
         queued = self._active.delete(pod.key)
-        return queued if queued is not None and self._take_off(queued, _POPPED) else None
+        if queued is not None and self._take_off(queued, _POPPED):
+            return queued
+        self._settle()
+        return None
 
     def _take_off(self, queued: QueuedPodInfo, cause: _Cause) -> bool:
         queued.attempts += 1

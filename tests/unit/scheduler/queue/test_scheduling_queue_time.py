@@ -65,6 +65,20 @@ def test_gated_pod_is_not_retried_by_time() -> None:
     assert bench.clock.next_ns() is None
 
 
+def test_pod_that_is_gated_when_it_is_asked_for_leaves_no_timer_of_its_backoff() -> None:
+    gate = Gate("Gate")
+    bench = make_bench(gate, gates={"SchedulerPopFromBackoffQ": False})
+    bench.queue.start()
+    pod = make_pod("p")
+    bench.queue.add(pod)
+    bench.fail()
+    gate.closed_for.add("p")
+
+    assert bench.queue.pop_specific(pod) is None
+    assert bench.places() == {"gated": ["p"]}
+    assert bench.clock.next_ns() is None
+
+
 def test_pod_in_flight_hears_that_a_gated_one_has_waited_too_long() -> None:
     bench = make_bench(Gate("Gate", closed_for={"old"}), FakePlugin("Fit"))
     bench.queue.start()
