@@ -12,37 +12,34 @@ from typing import Any
 from schedlab.scheduler.framework.interface import CycleState
 from schedlab.scheduler.framework.status import Code, code_of, is_success
 from schedlab.scheduler.framework.types import PodInfo
-from schedlab.testing.builders import PodBuilder
 from schedlab.testing.plugin_bench import PluginBench, Sample, Subject
 from schedlab.testing.plugin_calls import (
     EXTRA,
     BrokenRule,
     after_pre_filter,
+    claims,
     first_container,
     ready_to_filter,
     ready_to_score,
     rows_of,
     score_of,
+    siblings,
     told_of,
     verdict_of,
     verdicts,
 )
 
 
-def _claims(bench: PluginBench, claim: str, pod: PodInfo) -> bool:
-    return hasattr(bench.plugin, claim) and bool(getattr(bench.plugin, claim)(pod))
-
-
 def row_local_is_true(subject: Subject, sample: Sample) -> Iterator[str]:
     """Neither what pods of one template differ in nor other nodes may count for a plugin that says it is row-local."""
     bench = PluginBench(subject, sample)
     pod = bench.pod(sample.pod)
-    if not _claims(bench, "is_row_local", pod):
+    if not claims(bench, "is_row_local", pod):
         return
     told = _by_row(bench, pod)
-    for what, other in _siblings(sample.pod):
+    for what, other in siblings(sample.pod):
         changed = bench.pod(other)
-        if _claims(bench, "is_row_local", changed) and _by_row(bench, changed) != told:
+        if claims(bench, "is_row_local", changed) and _by_row(bench, changed) != told:
             yield f"is_row_local says True, but verdicts or scores depend on {what}"
     for number, info in enumerate(bench.infos):
         crowded = PluginBench(subject, sample, (EXTRA.node(info.name),))
@@ -51,13 +48,6 @@ def row_local_is_true(subject: Subject, sample: Sample) -> Iterator[str]:
             each for at, each in enumerate(told) if at != number
         ]:
             yield f"is_row_local says True, but a pod on {info.name} changes what is said of other nodes"
-
-
-def _siblings(pod: PodBuilder) -> Iterator[tuple[str, PodBuilder]]:
-    yield "the name", pod.name(f"{pod.get('metadata.name')}-8").uid("uid-other")
-    yield "labels", pod.labels({"app": "else", "tier": "slow"})
-    yield "annotations", pod.annotations({"example.com/note": "else"})
-    yield "the priority", pod.priority(7)
 
 
 def _by_row(bench: PluginBench, pod: PodInfo) -> list[tuple[str, int]]:
@@ -74,7 +64,7 @@ def amounts_are_all_that_counts(subject: Subject, sample: Sample) -> Iterator[st
     """Nodes that differ in everything but their amounts get the same verdict and score where `is_of_amounts` is True."""
     bench = PluginBench(subject, sample)
     pod = bench.pod(sample.pod)
-    if not getattr(bench.plugin, "is_of_amounts", False) or not _claims(bench, "is_row_local", pod):
+    if not getattr(bench.plugin, "is_of_amounts", False) or not claims(bench, "is_row_local", pod):
         return
     other = PluginBench(subject, _otherwise(sample))
     told, elsewhere = _by_row(bench, pod), _by_row(other, other.pod(sample.pod))
@@ -104,9 +94,9 @@ def _otherwise(sample: Sample) -> Sample:
 def reserves_nothing_is_true(subject: Subject, sample: Sample) -> Iterator[str]:
     """It makes no difference whether a plugin that says `reserves_nothing` of a pod is asked to reserve for it."""
     bench = PluginBench(subject, sample)
-    for builder in (sample.pod, *(sibling for _, sibling in _siblings(sample.pod))):
+    for builder in (sample.pod, *(sibling for _, sibling in siblings(sample.pod))):
         pod = bench.pod(builder)
-        for info in bench.infos if _claims(bench, "reserves_nothing", pod) else ():
+        for info in bench.infos if claims(bench, "reserves_nothing", pod) else ():
             state = after_pre_filter(bench, pod)
             before = _kept(bench, state), verdicts(bench, pod)
             status = bench.plugin.reserve(state, pod, info.name)
@@ -136,9 +126,9 @@ def _pickled(value: object) -> bytes | None:
 def pre_binds_nothing_is_true(subject: Subject, sample: Sample) -> Iterator[str]:
     """A plugin that says `pre_binds_nothing` of a pod skips it before the binding."""
     bench = PluginBench(subject, sample)
-    for builder in (sample.pod, *(sibling for _, sibling in _siblings(sample.pod))):
+    for builder in (sample.pod, *(sibling for _, sibling in siblings(sample.pod))):
         pod = bench.pod(builder)
-        for info in bench.infos if _claims(bench, "pre_binds_nothing", pod) else ():
+        for info in bench.infos if claims(bench, "pre_binds_nothing", pod) else ():
             status = bench.plugin.pre_bind_pre_flight(after_pre_filter(bench, pod), pod, info.name)
             if code_of(status) != Code.SKIP:
                 yield f"pre_binds_nothing says True, but pre_bind_pre_flight on {info.name} answers {told_of(status)}"

@@ -156,10 +156,14 @@ class PluginBench:
         self.plugin: Any = self.scheduler.profiles[PROFILE].plugin(entry.name)
         cache = self.scheduler.cache
         for node in sample.nodes:
-            cache.set_node(self._store("nodes", "Node", node.dict()).view)
+            self.set_node(node)
         for placed in (*sample.placed, *extra):
             cache.add_pod(self.pod(placed))
         cache.refresh()
+
+    def set_node(self, builder: NodeBuilder) -> None:
+        """Let a node come, or change one."""
+        self.scheduler.cache.set_node(self._store("nodes", "Node", builder.dict()).view)
 
     def pod(self, builder: PodBuilder) -> PodInfo:
         """Return a pod as plugins get it, every field of the object included."""

@@ -1,7 +1,8 @@
-"""How the rules of `plugin_rules` and `claim_rules` call a plugin, and what must be true of every answer."""
+"""How the rules of `plugin_rules`, `claim_rules` and `sight_rules` call a plugin, and what must be true of every answer."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -123,6 +124,19 @@ def score_of(bench: PluginBench, pod: PodInfo, state: CycleState, info: NodeInfo
 
 def told_of(status: Status | None) -> str:
     return code_of(status).text if is_success(status) or status is None else f"{status.code.text} ({status.message})"
+
+
+def claims(bench: PluginBench, claim: str, pod: PodInfo) -> bool:
+    """Whether the plugin says by the method `claim` that something holds for the pod."""
+    return hasattr(bench.plugin, claim) and bool(getattr(bench.plugin, claim)(pod))
+
+
+def siblings(pod: PodBuilder) -> Iterator[tuple[str, PodBuilder]]:
+    """Yield pods with the same facts, with what each differs in."""
+    yield "the name", pod.name(f"{pod.get('metadata.name')}-8").uid("uid-other")
+    yield "labels", pod.labels({"app": "else", "tier": "slow"})
+    yield "annotations", pod.annotations({"example.com/note": "else"})
+    yield "the priority", pod.priority(7)
 
 
 def first_container(pod: PodBuilder, **fields: Any) -> PodBuilder:

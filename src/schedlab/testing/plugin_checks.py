@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from schedlab.scheduler.framework.interface import PluginEntry
 from schedlab.scheduler.framework.plugin_class import check_class, entry_of
-from schedlab.testing import claim_rules, plugin_rules
+from schedlab.testing import claim_rules, plugin_rules, sight_rules
 from schedlab.testing.plugin_bench import SAMPLES, Sample, Subject
 from schedlab.testing.plugin_calls import BrokenRule
 
@@ -122,6 +122,10 @@ RULES: Final[Mapping[str, Rule]] = {
     "pods with the same signature get the same verdicts": plugin_rules.signatures_hold,
     "row-local verdicts depend on the row alone": claim_rules.row_local_is_true,
     "verdicts of amounts depend on amounts alone": claim_rules.amounts_are_all_that_counts,
+    "filter looks at what it says of pods": sight_rules.looks_at_is_true,
+    "score looks at what it says of pods": sight_rules.score_looks_at_is_true,
+    "what is pod-local depends on facts of the pod alone": sight_rules.pod_local_is_true,
+    "who says that it skips does": sight_rules.skips_is_true,
     "who reserves nothing need not be asked to": claim_rules.reserves_nothing_is_true,
     "who has no work before binding need not be asked": claim_rules.pre_binds_nothing_is_true,
     "changed verdicts are told": claim_rules.changed_verdicts_are_told,

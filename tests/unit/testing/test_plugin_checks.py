@@ -117,6 +117,46 @@ def test_good_plugin_passes() -> None:
     check_plugin(Good, args={"limit": 1})
 
 
+def by_pods(_self: Any, _state: Any, _pod: Any, node: Any) -> Status | None:
+    return unschedulable("full") if node.pods else None
+
+
+def by_ports(_self: Any, _state: Any, _pod: Any, node: Any) -> Status | None:
+    return unschedulable("taken") if list(node.used_ports.used()) else None
+
+
+def by_labels(_self: Any, _state: Any, _pod: Any, node: Any) -> Status | None:
+    return unschedulable("web") if any(pod.labels.get("app") == "web" for pod in node.pods) else None
+
+
+def by_requests(_self: Any, _state: Any, _pod: Any, node: Any) -> Status | None:
+    return unschedulable("too much") if node.requested.milli_cpu > 1200 else None
+
+
+#: Plugins whose claims about what they do not look at are true.
+TRUE_CLAIMS: list[dict[str, Any]] = [
+    {"filter": lambda _, s, p, node: unschedulable("no") if node.node.spec.unschedulable else None, "looks_at": "node"},
+    {"filter": by_requests, "looks_at": "amounts"},
+    {"filter": by_ports, "looks_at": "ports"},
+    {"score": lambda _, s, p, node: (len(node.node.metadata.labels), None), "score_looks_at": "node"},
+    {
+        "pre_filter": lambda _, state, pod, t: (state.write("cpu", pod.requests.get("cpu", 0)), None),
+        "filter": lambda _, state, p, node: unschedulable("small") if state.read("cpu") > node.allocatable.milli_cpu else None,
+        "is_pod_local": lambda *_: True,
+    },
+    {
+        "pre_filter": lambda _, s, pod, t: (None, None if pod.host_ports else SKIP),
+        "filter": lambda *_: None,
+        "skips": lambda _, pod, t: not pod.host_ports,
+    },
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("methods", TRUE_CLAIMS)
+def test_plugin_that_claims_what_is_true_passes(methods: dict[str, Any]) -> None:
+    check_plugin(type("Mine", (), {"name": "Mine", **methods}))
+
+
 class Sorting:
     name = "Sorting"
 
@@ -200,6 +240,24 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("row-local", {"pre_filter": remember, "filter": lambda _, state, p, n: unschedulable("no") if sum(state.read("pods")) else None, "is_row_local": lambda *_: True}, "a pod on node-0 changes what is said of other nodes"),
     ("verdicts of amounts", {"filter": lambda _, s, p, node: unschedulable("no") if node.name == "node-0" else None, "is_row_local": lambda *_: True, "is_of_amounts": True}, "of node-0 it says ('Unschedulable (no)', 0), of another node with the same amounts ('Success', 0)"),
     ("verdicts of amounts", {"score": lambda _, s, p, node: (len(node.node.metadata.labels), None), "is_row_local": lambda *_: True, "is_of_amounts": True}, "of another node with the same amounts"),
+    ("filter looks at", {"filter": by_pods, "looks_at": "node"}, "looks_at is 'node', but for web-1 on node-0 the answer is Success, with a pod more on node-0 Unschedulable (full); leave looks_at out, or do not look at the pods on it"),
+    ("filter looks at", {"pre_filter": remember, "filter": recall, "looks_at": "node"}, "with a pod more on node-0 Unschedulable (full)"),
+    ("filter looks at", {"filter": by_ports, "looks_at": "amounts"}, "with pods on node-0 that ask for the same but have other ports Success"),
+    ("filter looks at", {"filter": by_labels, "looks_at": "amounts"}, "with pods on node-0 that ask for the same but have other labels, volumes and priorities Success"),
+    ("filter looks at", {"filter": by_labels, "looks_at": "ports"}, "with pods on node-0 that have other labels, volumes and priorities Success"),
+    ("filter looks at", {"filter": by_requests, "looks_at": "ports"}, "with pods on node-0 that ask for more Unschedulable (too much)"),
+    ("filter looks at", {"filter": by_pods, "looks_at": "ports"}, "with a pod more on node-0 Unschedulable (full)"),
+    ("filter looks at", {"filter": PASSES, "looks_at": "nodes"}, "looks_at is 'nodes'; it may be 'node', 'amounts', 'ports', 'pods'"),
+    ("score looks at", {"score": lambda _, s, p, node: (len(node.pods), None), "score_looks_at": "node"}, "score_looks_at is 'node', but for web-1 on node-0 the answer is 0, with a pod more on node-0 1; leave score_looks_at out"),
+    ("score looks at", {"score": lambda *_: (1, None), "score_looks_at": "amounts"}, "score_looks_at is 'amounts'; it may be 'node', 'pods'"),
+    ("what is pod-local", {"pre_filter": lambda _, s, pod, t: (None, unschedulable("no") if pod.name.endswith("8") else None), "is_pod_local": lambda *_: True}, "pre_filter answers Success for web-1, and Unschedulable (no) for a pod that differs in the name; let is_pod_local say False"),
+    ("what is pod-local", {"pre_filter": lambda _, state, pod, t: (state.write("labels", pod.labels), None), "filter": lambda _, state, p, n: unschedulable("no") if state.read("labels") else None, "is_pod_local": lambda *_: True}, "of node-0 it says Success by what was kept for web-1, and Unschedulable (no) for a pod that differs in labels"),
+    ("what is pod-local", {"pre_filter": remember, "filter": recall, "is_pod_local": lambda *_: True}, "of node-0 it says Success by what was kept for web-1, and Unschedulable (full) when a pod has come to node-0"),
+    ("what is pod-local", {"pre_score": lambda _, state, p, t, rows: state.write("rows", len(rows)), "score": lambda _, state, p, n: (state.read("rows"), None), "is_pod_local": lambda *_: True}, "of node-0 it says 3 points by what was kept for web-1, and 1 points where but one node is feasible"),
+    ("what is pod-local", {"pre_score": lambda _, s, p, table, rows: SKIP if any(info.node.spec.taints for info in table.infos) else None, "score": lambda *_: (1, None), "is_pod_local": lambda *_: True}, "pre_score answers Success for web-1, and Skip () when node-0 has got a label and a taint"),
+    ("who says that it skips", {"pre_filter": FITS, "filter": PASSES, "skips": lambda *_: True}, "skips says True of web-1, but pre_filter answers Success with 3 feasible nodes; let skips say False of such pods, or return SKIP"),
+    ("who says that it skips", {"pre_score": lambda _, s, p, t, rows: SKIP if len(rows) > 1 else None, "score": lambda *_: (1, None), "skips": lambda *_: True}, "pre_score answers Success with 1 feasible"),
+    ("who says that it skips", {"pre_filter": lambda _, s, p, table: (None, None if any(info.pods for info in table.infos) else SKIP), "filter": PASSES, "skips": lambda *_: True}, "skips says True of web-1 when a pod has come to node-0, but pre_filter answers Success"),
     ("who reserves nothing", {"reserve": lambda *_: unschedulable("no"), "unreserve": PASSES, "reserves_nothing": lambda *_: True}, "reserve on node-0 answers Unschedulable (no)"),
     ("who reserves nothing", {"reserve": counting, "unreserve": PASSES, "reserves_nothing": lambda *_: True}, "reserve on node-0 leaves something behind"),
     ("who reserves nothing", {"reserve": lambda _, state, p, name: state.write("node", name), "unreserve": PASSES, "reserves_nothing": lambda *_: True}, "leaves something behind"),
