@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 from unittest import mock
 
+import msgspec
 import numpy as np
 import orjson
 import pytest
@@ -149,8 +149,8 @@ def plain(value: Any) -> Any:
     """A record as comparable data."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.tolist()
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, msgspec.Struct):
+        return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, dict):
         return [(key, plain(item)) for key, item in value.items()]
     if isinstance(value, (list, tuple)):

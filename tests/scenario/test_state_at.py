@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -21,10 +21,10 @@ _VERDICTS = {"full_code", "full_reason", "changed_rows", "changed_code", "change
 
 def differences(mine: Any, theirs: Any, where: str = "") -> Iterator[str]:
     """Say where two records differ."""
-    if is_dataclass(mine) and is_dataclass(theirs) and type(mine) is type(theirs):
-        for field in fields(mine):
-            if field.name not in _NOT_COMPARED | _VERDICTS:
-                yield from differences(getattr(mine, field.name), getattr(theirs, field.name), f"{where}.{field.name}")
+    if isinstance(mine, msgspec.Struct) and type(mine) is type(theirs):
+        for name in mine.__struct_fields__:
+            if name not in _NOT_COMPARED | _VERDICTS:
+                yield from differences(getattr(mine, name), getattr(theirs, name), f"{where}.{name}")
         if isinstance(mine, FilterRecord) and isinstance(theirs, FilterRecord):
             yield from differences(mine.every_verdict(), theirs.every_verdict(), f"{where}.every_verdict")
     elif isinstance(mine, np.ndarray) or isinstance(theirs, np.ndarray):

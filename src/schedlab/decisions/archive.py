@@ -7,7 +7,6 @@ of several attempts. The pod itself is not kept; the cluster has it as long as i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
@@ -78,7 +77,7 @@ class Archive(Protocol):
 # --- Heads -----------------------------------------------------------------------------------------------------------
 
 _NOT_KEPT: Final = ("pod", "node_names", "passed_filters", "feasible", "filter", "score")
-_KEPT: Final = tuple(field.name for field in fields(CycleRecord) if field.name not in _NOT_KEPT)
+_KEPT: Final = tuple(name for name in CycleRecord.__struct_fields__ if name not in _NOT_KEPT)
 
 
 class _Filter(msgspec.Struct, array_like=True):
@@ -167,7 +166,7 @@ def encode_head(head: CycleRecord) -> bytes:
     kept: dict[str, Any] = {name: getattr(head, name) for name in _KEPT}
     record = head.preemption
     if record is not None:
-        kept["preemption"] = [getattr(record, field.name) for field in fields(PreemptionRecord)]
+        kept["preemption"] = [getattr(record, name) for name in PreemptionRecord.__struct_fields__]
         kept["preemption"][1] = dict(record.not_candidates)
         kept["preemption"][4] = tuple(record.dry_run_order)
     kept["filter"] = None if head.filter is None else [head.filter.plugins, head.filter.nominated_first]

@@ -8,8 +8,9 @@ that has made it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
 
 from schedlab.decisions.explain import PodQuestion, UnknownNameError, explaining
 from schedlab.decisions.fate import fate

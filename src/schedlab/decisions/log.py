@@ -8,7 +8,6 @@ are forgotten, and that is counted, never silent.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -54,8 +53,8 @@ class Ending(NamedTuple):
         return cls(*_ENDING_OF(record))
 
 
-@dataclass(slots=True)
-class Attempt:
+# Nothing in it leads back to it, so the garbage collector need not look at it: every pod has some.
+class Attempt(msgspec.Struct, gc=False):
     """One scheduling cycle, kept at a place among others, and, once it ended, its binding cycle."""
 
     kept: Kept
@@ -142,14 +141,14 @@ class Preempted(NamedTuple):
     at_ns: int
 
 
-@dataclass(slots=True)
-class PodStory:
+# Nor does anything in this: every pod has one.
+class PodStory(msgspec.Struct, gc=False):
     """Everything the log knows of one pod."""
 
     uid: str
     namespace: str
     name: str
-    attempts: list[Attempt] = field(default_factory=list)
+    attempts: list[Attempt] = []
     #: Its moves in the queue, oldest first; the older half is dropped when there are too many.
     moves: tuple[Move, ...] = ()
     size_bytes: int = 0

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
 from itertools import repeat
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from msgspec.structs import replace
 
 from schedlab.decisions import packed_arrays
 from schedlab.decisions.packed_arrays import with_own_reasons
@@ -53,7 +54,7 @@ _NODE_ARRAYS: Final = ("passed_filters", "feasible")
 _FILTER_NAMES: Final = tuple((name, f"filter.{name}") for name in _FILTER_ARRAYS)
 _SCORE_NAMES: Final = tuple((name, f"score.{name}") for name in _SCORE_ARRAYS)
 _NODE_NAMES: Final = tuple((name, name) for name in _NODE_ARRAYS)
-_FIELDS: Final = tuple(field.name for field in fields(CycleRecord))
+_FIELDS: Final = CycleRecord.__struct_fields__
 
 Part = TypeVar("Part", CycleRecord, FilterRecord, ScoreRecord)
 
@@ -68,8 +69,8 @@ def _copier(kind: Callable[..., Part], names: Sequence[str]) -> Callable[[Part],
 
 
 _copy_cycle: Final = _copier(CycleRecord, _FIELDS)
-_copy_filter: Final = _copier(FilterRecord, [field.name for field in fields(FilterRecord)])
-_copy_score: Final = _copier(ScoreRecord, [field.name for field in fields(ScoreRecord)])
+_copy_filter: Final = _copier(FilterRecord, FilterRecord.__struct_fields__)
+_copy_score: Final = _copier(ScoreRecord, ScoreRecord.__struct_fields__)
 
 
 # --- Blocks ----------------------------------------------------------------------------------------------------------

@@ -14,8 +14,9 @@ Mirrors: bindingCycle, bind and handleBindingCycleError of pkg/scheduler/schedul
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from schedlab.scheduler import metrics
 from schedlab.scheduler.failure import handle_failure, reason_of
@@ -41,8 +42,7 @@ if TYPE_CHECKING:
 Phase = Literal["nominate", "permit", "pre_bind", "bind", "bound", "undone"]
 
 
-@dataclass(slots=True)
-class Binding:
+class Binding(msgspec.Struct):
     """One binding cycle; `pod` is the assumed pod."""
 
     scheduler: Scheduler
@@ -55,8 +55,8 @@ class Binding:
     phase: Phase = "nominate"
     record: BindingRecord | None = None
     _pre_flight: Status | None = None
-    _groups: list[list[Any]] = field(default_factory=list)
-    _working: dict[str, Job | None] = field(default_factory=dict)
+    _groups: list[list[Any]] = []
+    _working: dict[str, Job | None] = {}
     _permit_since_ns: int = 0
     # When pre_bind or bind began.
     _phase_since_ns: int = 0

@@ -14,9 +14,9 @@ answers are read in the order of the extenders.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import numpy as np
 
 from schedlab.scheduler.cache.cache import AssumeError
@@ -66,8 +66,7 @@ Answers = tuple[ExtenderAnswer, ...]
 Requests = tuple[ExtenderRequest, ...]
 
 
-@dataclass(slots=True)
-class Failure:
+class Failure(msgspec.Struct):
     """Why an attempt failed. `fit` is set when plugins or extenders turned the pod down (or there is no room)."""
 
     status: Status
@@ -80,15 +79,14 @@ class Failure:
         return self.fit.message() if self.fit is not None else self.status.message
 
 
-@dataclass(slots=True)
-class Assignment:
+class Assignment(msgspec.Struct):
     """The pod is assumed on a node; `waits` are ns per permit plugin that holds it back, `held` is what they say."""
 
     pod: PodInfo
     node: str
     evaluated: int
     feasible: int
-    waits: dict[str, int] = field(default_factory=dict)
+    waits: dict[str, int] = {}
     held: Status | None = None
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -21,9 +21,8 @@ def _plain(value: Any) -> Any:
     """The record as comparable data, without its pod."""
     if isinstance(value, np.ndarray):
         return (value.dtype.str, value.tolist())
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = [field.name for field in dataclasses.fields(value) if field.name != "pod"]
-        return {name: _plain(getattr(value, name)) for name in names}
+    if isinstance(value, msgspec.Struct):
+        return {name: _plain(getattr(value, name)) for name in value.__struct_fields__ if name != "pod"}
     return value
 
 

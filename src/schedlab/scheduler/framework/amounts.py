@@ -6,8 +6,9 @@ Mirrors: Resource in pkg/scheduler/framework/types.go (v1.36).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from schedlab.api.rules.resource_names import is_scalar_resource
 from schedlab.apimachinery.quantity import parse_milli, parse_value
@@ -18,15 +19,14 @@ EPHEMERAL_STORAGE: Final = "ephemeral-storage"
 PODS: Final = "pods"
 
 
-@dataclass(slots=True)
-class Resource:
+class Resource(msgspec.Struct):
     """Amounts: cpu in milli, all else in units (bytes, counts); `scalar` holds extended and other resources."""
 
     milli_cpu: int = 0
     memory: int = 0
     ephemeral_storage: int = 0
     allowed_pod_number: int = 0
-    scalar: dict[str, int] = field(default_factory=dict)
+    scalar: dict[str, int] = {}
 
     @classmethod
     def of(cls, amounts: Mapping[str, int]) -> Resource:

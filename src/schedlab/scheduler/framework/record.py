@@ -8,7 +8,6 @@ does not reorder, so an observer can keep it by reference.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, overload
 
@@ -52,8 +51,7 @@ def add_custom_result(state: CycleState, key: str, value: str) -> None:
         results[key] = value
 
 
-@dataclass(slots=True)
-class FilterRecord:
+class FilterRecord(msgspec.Struct):
     """The filter phase. V nodes were visited, in order.
 
     plugins: filters that ran for this pod, in order. visited: int32[V] rows. failed_plugin: int8[V], index into
@@ -127,8 +125,7 @@ class FilterRecord:
         return code, reason
 
 
-@dataclass(slots=True)
-class ScoreRecord:
+class ScoreRecord(msgspec.Struct):
     """The score phase over F feasible nodes and S plugins.
 
     rows: int32[F]. raw, final: int64[S, F] (final = normalised x weight). total: int64[F] including extenders.
@@ -216,8 +213,7 @@ class CandidateRecord(msgspec.Struct, gc=False):
     merit: tuple[int, ...] = ()
 
 
-@dataclass(slots=True)
-class PreemptionRecord:
+class PreemptionRecord(msgspec.Struct):
     """A dry run of default preemption; `best` are the nodes equal after every tie-breaker.
 
     The plugin leaves it in the cycle state under PREEMPTION_RECORD when the handle says that the cycle is `observed`.
@@ -232,8 +228,7 @@ class PreemptionRecord:
     victims: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class ExtenderCall:
+class ExtenderCall(msgspec.Struct):
     """One request to an HTTP extender."""
 
     url_prefix: str
@@ -253,8 +248,7 @@ class Nomination(NamedTuple):
     waits: bool
 
 
-@dataclass(slots=True)
-class CycleRecord:
+class CycleRecord(msgspec.Struct):
     """One scheduling cycle of one pod. Phases that did not run are None or empty.
 
     From `revision` to `chance` is what the cycle saw, so that it can be made again (`whatif.state_at`): the revision that
@@ -276,24 +270,24 @@ class CycleRecord:
     nominated: tuple[Nomination, ...] = ()
     chance: int = 0
     configuration: str = ""
-    pre_filter: dict[str, Status | None] = field(default_factory=dict)
-    pre_filter_nodes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    pre_filter: dict[str, Status | None] = {}
+    pre_filter_nodes: dict[str, tuple[str, ...]] = {}
     pre_filter_status: Status | None = None
     pre_filter_result: tuple[str, ...] | None = None
     filter: FilterRecord | None = None
     passed_filters: NDArray[np.int32] | None = None
-    extender_failed: dict[str, Status] = field(default_factory=dict)
+    extender_failed: dict[str, Status] = {}
     absent_nodes_status: Status | None = None
     feasible: NDArray[np.int32] | None = None
-    pre_score: dict[str, Status | None] = field(default_factory=dict)
+    pre_score: dict[str, Status | None] = {}
     score: ScoreRecord | None = None
     selected: str = ""
-    reserve: dict[str, Status | None] = field(default_factory=dict)
-    permit: dict[str, tuple[Status | None, int]] = field(default_factory=dict)
-    post_filter: dict[str, tuple[Status | None, str | None, bool]] = field(default_factory=dict)
+    reserve: dict[str, Status | None] = {}
+    permit: dict[str, tuple[Status | None, int]] = {}
+    post_filter: dict[str, tuple[Status | None, str | None, bool]] = {}
     preemption: PreemptionRecord | None = None
     victims: tuple[str, ...] = ()
-    extender_calls: list[ExtenderCall] = field(default_factory=list)
+    extender_calls: list[ExtenderCall] = []
     node_hint: str = ""
     result: Result = "scheduled"
     failure_reason: str = ""
@@ -301,7 +295,7 @@ class CycleRecord:
     unschedulable_plugins: tuple[str, ...] = ()
     pending_plugins: tuple[str, ...] = ()
     # What plugins left under CUSTOM_RESULTS.
-    custom: dict[str, str] = field(default_factory=dict)
+    custom: dict[str, str] = {}
 
     def work_out(self) -> None:
         """Have all scores: an observer that reads them does this first."""
@@ -309,8 +303,7 @@ class CycleRecord:
             self.score.work_out()
 
 
-@dataclass(slots=True)
-class BindingRecord:
+class BindingRecord(msgspec.Struct):
     """One binding cycle, when it ended; statuses by plugin, only of plugins that had work.
 
     When it failed: `error` is the message of the pod's condition, `failure_reason` its reason.
@@ -320,14 +313,14 @@ class BindingRecord:
     attempt: int
     node: str
     finished_ns: int
-    pre_bind: dict[str, Status | None] = field(default_factory=dict)
-    bind: dict[str, Status | None] = field(default_factory=dict)
-    extender_calls: list[ExtenderCall] = field(default_factory=list)
+    pre_bind: dict[str, Status | None] = {}
+    bind: dict[str, Status | None] = {}
+    extender_calls: list[ExtenderCall] = []
     error: str = ""
     failure_reason: str = ""
     unschedulable_plugins: tuple[str, ...] = ()
     # What plugins left under CUSTOM_RESULTS, in this cycle and in the scheduling cycle before it.
-    custom: dict[str, str] = field(default_factory=dict)
+    custom: dict[str, str] = {}
 
 
 class QueueMove(msgspec.Struct, frozen=True):

@@ -7,8 +7,9 @@ Differs: the pod's signature is not kept here, it is a matter of the pod alone.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
 
 if TYPE_CHECKING:
     from schedlab.scheduler.framework.types import PodInfo
@@ -26,8 +27,7 @@ class SkippedEvent(NamedTuple):
 _NONE: Final[frozenset[str]] = frozenset()
 
 
-@dataclass(slots=True, eq=False)
-class QueuedPodInfo:
+class QueuedPodInfo(msgspec.Struct, eq=False):
     """One pod and its attempts; changes in place, and is in one place of the queue or in flight.
 
     timestamp_ns: when it (re)entered the queue; the sort key and the backoff count from it.
@@ -91,4 +91,4 @@ class QueuedPodInfo:
 
     def copy(self) -> QueuedPodInfo:
         """Return an independent copy; the pod is shared, it does not change."""
-        return replace(self, skipped=None if self.skipped is None else dict(self.skipped))
+        return msgspec.structs.replace(self, skipped=None if self.skipped is None else dict(self.skipped))
