@@ -68,5 +68,4 @@ class Tryout:
         assert info is not None
         # Added pods come last; the order of a node's pods can be seen in preemption.
         places = {uid: place for place, uid in enumerate(order)}
-        for pods in (info.pods, info.pods_with_affinity, info.pods_with_required_anti_affinity):
-            pods.sort(key=lambda each: places[each.uid])
+        info.pods.sort(key=lambda each: places[each.uid])

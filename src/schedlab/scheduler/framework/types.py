@@ -6,7 +6,7 @@ Differs: nothing is copied per cycle; the cache's NodeInfos are the snapshot, si
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
@@ -207,16 +207,18 @@ class HostPorts:
 
     __slots__ = ("_used",)
 
-    def __init__(self) -> None:
-        self._used: dict[HostPort, None] = {}
+    def __init__(self, ports: Iterable[HostPort] = ()) -> None:
+        self._used = dict.fromkeys(ports)
 
-    def change(self, pod: PodInfo, sign: int) -> None:
-        """Take (sign 1) or give back (-1) the pod's ports."""
-        for port in pod.host_ports:
+    def changed(self, ports: Iterable[HostPort], sign: int) -> HostPorts:
+        """Return what is in use once a pod takes (sign 1) or gives back (-1) its ports."""
+        other = HostPorts(self._used)
+        for port in ports:
             if sign > 0:
-                self._used[port] = None
+                other._used[port] = None
             else:
-                self._used.pop(port, None)
+                other._used.pop(port, None)
+        return other
 
     def conflicts(self, wanted: HostPort) -> bool:
         """Whether the port is taken."""
@@ -225,19 +227,6 @@ class HostPorts:
     def used(self) -> Iterable[HostPort]:
         """Ports in use, in the order they were first taken."""
         return self._used.keys()
-
-    def copy(self) -> HostPorts:
-        """Return an independent copy."""
-        other = HostPorts()
-        other._used = self._used.copy()
-        return other
-
-    @classmethod
-    def of(cls, ports: Iterable[HostPort]) -> HostPorts:
-        """Return these ports as taken."""
-        other = cls()
-        other._used = dict.fromkeys(ports)
-        return other
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +255,7 @@ class NodeInfo:
 
     `row` is its position in the node table, which is also upstream's node order. Pods are removed by moving the last
     one into the hole, as upstream does, since their order can be seen in preemption.
+    `used_ports` and `claim_counts` are replaced when they change, since copies share them.
     """
 
     __slots__ = (
@@ -280,8 +270,6 @@ class NodeInfo:
         "non_zero_cpu",
         "non_zero_memory",
         "pods",
-        "pods_with_affinity",
-        "pods_with_required_anti_affinity",
         "requested",
         "row",
         "used_ports",
@@ -291,8 +279,6 @@ class NodeInfo:
         self.row = -1
         self.generation = 0
         self.pods: list[PodInfo] = []
-        self.pods_with_affinity: list[PodInfo] = []
-        self.pods_with_required_anti_affinity: list[PodInfo] = []
         self.requested = Resource()
         self.non_zero_cpu = 0
         self.non_zero_memory = 0
@@ -320,10 +306,6 @@ class NodeInfo:
     def add_pod(self, pod: PodInfo) -> None:
         """Count the pod in."""
         self.pods.append(pod)
-        if pod.facts.has_affinity:
-            self.pods_with_affinity.append(pod)
-            if pod.required_anti_affinity_terms:
-                self.pods_with_required_anti_affinity.append(pod)
         self._change(pod, 1)
 
     def remove_pod(self, pod: PodInfo) -> bool:
@@ -331,10 +313,6 @@ class NodeInfo:
         found = _swap_remove(self.pods, pod.uid)
         if found is None:
             return False
-        if found.facts.has_affinity:
-            _swap_remove(self.pods_with_affinity, pod.uid)
-            if found.required_anti_affinity_terms:
-                _swap_remove(self.pods_with_required_anti_affinity, pod.uid)
         self._change(found, -1)
         return True
 
@@ -347,9 +325,6 @@ class NodeInfo:
             return False
         else:
             pods.append(pod)
-        for some in (self.pods_with_affinity, self.pods_with_required_anti_affinity):
-            if some and _swap_remove(some, pod.uid) is not None:
-                some.append(pod)
         return True
 
     def _change(self, pod: PodInfo, sign: int) -> None:
@@ -360,20 +335,16 @@ class NodeInfo:
         self.non_zero_cpu += sign * cpu
         self.non_zero_memory += sign * memory
         if facts.host_ports:
-            self.used_ports.change(pod, sign)
-        for claim in facts.named_claim_keys:
-            left = self.claim_counts.get(claim, 0) + sign
-            if left > 0:
-                self.claim_counts[claim] = left
-            else:
-                self.claim_counts.pop(claim, None)
+            self.used_ports = self.used_ports.changed(facts.host_ports, sign)
+        if facts.named_claim_keys:
+            self.claim_counts = _counted(self.claim_counts, facts.named_claim_keys, sign)
 
     def amounts(self) -> Hashable:
         """Return what the node has to give, and what its pods take of that, as something to be compared."""
         if self.known_amounts is None:
             there, taken = self.allocatable.scalar, self.requested.scalar
             scalar = (tuple(there.items()), tuple(taken.items())) if there or taken else ()
-            self.known_amounts = (_AMOUNTS(self), len(self.pods), *scalar)
+            self.known_amounts = (*_AMOUNTS(self), len(self.pods), *scalar)
         return self.known_amounts
 
     def copy(self) -> NodeInfo:
@@ -384,13 +355,20 @@ class NodeInfo:
         other.allocatable, other.declared_features = self.allocatable, self.declared_features
         other.image_states = self.image_states
         other.pods = self.pods.copy()
-        other.pods_with_affinity = self.pods_with_affinity.copy()
-        other.pods_with_required_anti_affinity = self.pods_with_required_anti_affinity.copy()
         other.requested = self.requested.copy()
         other.non_zero_cpu, other.non_zero_memory = self.non_zero_cpu, self.non_zero_memory
-        other.used_ports = self.used_ports.copy()
-        other.claim_counts = self.claim_counts.copy()
+        other.used_ports, other.claim_counts = self.used_ports, self.claim_counts
         return other
+
+
+def _counted(counts: Mapping[str, int], claims: Iterable[str], sign: int) -> dict[str, int]:
+    """Return how often claims are used once a pod that uses some comes (sign 1) or goes (-1)."""
+    left = {**counts}
+    for claim in claims:
+        left[claim] = left.get(claim, 0) + sign
+        if left[claim] <= 0:
+            del left[claim]
+    return left
 
 
 def _swap_remove(pods: list[PodInfo], uid: str) -> PodInfo | None:
