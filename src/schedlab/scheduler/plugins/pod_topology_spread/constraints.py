@@ -79,6 +79,10 @@ class ConstraintSource:
         """Whether the pod may have constraints with that `whenUnsatisfiable`: its own, or default ones."""
         return bool(pod.pod.spec.topology_spread_constraints) or action in self._default_actions
 
+    def defaults_apply(self, pod: PodInfo) -> bool:
+        """Whether a pod without constraints of its own has default ones: something selects it."""
+        return bool(self.defaults) and not self._default_selector(pod).is_empty
+
     def of(self, pod: PodInfo, action: str) -> tuple[Constraint, ...]:
         """Return the constraints with that `whenUnsatisfiable`; SelectorError when one cannot be parsed."""
         own = pod.pod.spec.topology_spread_constraints

@@ -160,12 +160,7 @@ class PodTopologySpread:
 
     def skips(self, pod: PodInfo, _table: NodeTable) -> bool:
         """See framework.PodLocalPlugin: the pod has no constraints, and no default ones apply to it."""
-        known = self._constraints
-        return not (
-            pod.pod.spec.topology_spread_constraints
-            or known.may_have(pod, DO_NOT_SCHEDULE)
-            or (known.may_have(pod, SCHEDULE_ANYWAY) and known.of(pod, SCHEDULE_ANYWAY))
-        )
+        return not (pod.pod.spec.topology_spread_constraints or self._constraints.defaults_apply(pod))
 
     def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node: NodeInfo) -> Status | None:
         """Count a pod in for a dry run."""
