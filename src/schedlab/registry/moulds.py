@@ -56,7 +56,7 @@ class _Cast:
 class Mould:
     """Finds the values of like texts, and fills the segments that come of them."""
 
-    __slots__ = ("_casts", "_differing", "_equal", "_header", "_name", "_number", "_pattern", "_told")
+    __slots__ = ("_casts", "_differing", "_equal", "_header", "_last", "_name", "_number", "_pattern", "_told")
 
     def __init__(
         self, pattern: bytes, row: Values, told: int, header: bytes, fillings: Iterable[Filling], suffixes: int
@@ -72,6 +72,8 @@ class Mould:
         self._name, self._told = (row.index(NAME) if NAME in row else -1), told
         order = (*row, UID, NAME, *suffix_tokens(suffixes))
         self._header, self._casts = header, tuple(_Cast(filling, order) for filling in fillings)
+        #: A text and a time with the values in them: those whose name is generated are often the same.
+        self._last: tuple[bytes, bytes, Values | None] = (b"", b"", None)
 
     @classmethod
     def of(
@@ -102,6 +104,11 @@ class Mould:
 
     def read(self, text: bytes, now: bytes) -> Values | None:
         """Return the values of a text of a request of that time; None when it is none of these."""
+        if self._last[:2] != (text, now):
+            self._last = text, now, self._read(text, now)
+        return self._last[2]
+
+    def _read(self, text: bytes, now: bytes) -> Values | None:
         found = self._pattern.fullmatch(text)
         if found is None:
             return None
