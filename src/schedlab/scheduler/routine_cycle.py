@@ -3,7 +3,7 @@
     refresh -> the pod skips what it skipped -> changed rows -> nodes in turn -> totals -> choose -> assume ...
 
 It comes to what the ordinary cycle (`schedule_one`) would come to, record included, or to nothing: then that one goes its
-way. When it may be taken is said here and in `runtime.routine`.
+way. When it may be taken is said in `runtime.routine`.
 """
 
 from __future__ import annotations
@@ -21,25 +21,15 @@ if TYPE_CHECKING:
 
 
 def choose_by_routine(attempt: Attempt) -> tuple[str, int, int] | None:
-    """Return the node for a pod and how many were evaluated and are feasible; None when it takes an ordinary cycle to tell.
-
-    It does while any pod is nominated, for pods that are tried with their group or can be batched, and where every verdict
-    is recorded and not known.
-    """
-    scheduler, state, batch = attempt.scheduler, attempt.state, attempt.framework.batch
-    routine = attempt.framework.routine(attempt.pod)
-    if (
-        routine is None
-        or state.in_pod_group_cycle
-        or attempt.pod.pod.status.nominated_node_name
-        or scheduler.queue.nominator.node_names()
-        or (batch is not None and batch.sign(attempt.pod) is not None)
-    ):
+    """Return the node for a pod and how many were evaluated and are feasible; None when it takes an ordinary cycle to tell."""
+    scheduler, framework, state, record = attempt.scheduler, attempt.framework, attempt.state, attempt.record
+    routine = framework.routine(state, attempt.pod)
+    if routine is None:
         return None
-    start, record, total = scheduler.next_start_node_index, attempt.record, len(attempt.table)
-    found = routine.find(attempt.framework, state, attempt.pod, attempt.wanted(total), start)
+    start, total = scheduler.next_start_node_index, len(attempt.table)
     needs_all = scheduler.full and record is not None
-    if found is None or (needs_all and not found.evaluation.is_whole(attempt.table)):
+    found = routine.find(framework, state, attempt.pod, attempt.wanted(total), start, needs_all=needs_all)
+    if found is None:
         attempt.state = CycleState()
         return None
     node, count = attempt.table.names[int(found.feasible[found.chosen])], len(found.feasible)
@@ -47,8 +37,8 @@ def choose_by_routine(attempt: Attempt) -> tuple[str, int, int] | None:
     if record is not None:
         record.next_start = next_start
         _record(record, routine, found, total, full=scheduler.full)
-    if batch is not None:
-        batch.store(None, "", node, None, scheduler.scheduling_cycle)
+    if framework.batch is not None:
+        framework.batch.store(None, "", node, None, scheduler.scheduling_cycle)
     return node, count, count
 
 

@@ -338,9 +338,9 @@ class Framework:
             return steps, None
         return plugins, Recorder(pod, state) if self.equal_pods.knows(pod) else None
 
-    def routine(self, pod: PodInfo) -> Routine | None:
-        """Return what cycles of pods like this one have in common; None when each has to be an ordinary one."""
-        return self._routines.of(pod, self._pre_filter_steps, self._pre_score_steps)
+    def routine(self, state: CycleState, pod: PodInfo) -> Routine | None:
+        """Return what cycles of pods like this one have in common; None when this one has to be an ordinary one."""
+        return self._routines.of(state, pod, self._pre_filter_steps, self._pre_score_steps)
 
     def filter_run(
         self, state: CycleState, pod: PodInfo, tap: FilterTap | None = None, kept: Evaluation | None = None

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from schedlab.scheduler.framework.interface import CycleState
+    from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.pod_facts import PodFacts
     from schedlab.scheduler.framework.types import PodInfo
     from schedlab.scheduler.runtime.equal_pods import Evaluation, KeptScores, Layout
@@ -138,11 +139,14 @@ class Routine:
             tuple(dict.fromkeys((*first.quiet, *second.quiet))),
         )
 
-    def find(self, framework: Framework, state: CycleState, pod: PodInfo, wanted: int, start: int) -> Found | None:
+    def find(
+        self, framework: Framework, state: CycleState, pod: PodInfo, wanted: int, start: int, *, needs_all: bool
+    ) -> Found | None:
         """Choose a node among so many, from row `start` on; None when this takes an ordinary cycle.
 
         It takes one unless the quiet plugins skip the pod, it is known that every filter passes all nodes in turn, and all
-        scores are known and not changed by normalising. `state` is then as plugins leave it.
+        scores are known and not changed by normalising; with `needs_all` the verdicts on all nodes must be known, too.
+        `state` is then as plugins leave it.
         """
         table = framework.table
         for plugin in self._quiet:
@@ -154,12 +158,10 @@ class Routine:
         if evaluation is None or evaluation.filter_names != self.filters:
             return None
         if self.only is None:
-            return self._find_among(framework, evaluation, state, pod, wanted, start)
-        row = table.row_of.get(self.only[0])
-        if row is None or not evaluation.pass_all(state, pod, table, row, 1):
-            return None
-        rows = ring(row, 1, len(table))
-        return Found(rows, rows, evaluation)
+            found = self._find_among(framework, evaluation, state, pod, wanted, start)
+        else:
+            found = _find_only(self.only[0], evaluation, state, pod, table)
+        return None if needs_all and not evaluation.is_whole(table) else found
 
     def _find_among(
         self, framework: Framework, evaluation: Evaluation, state: CycleState, pod: PodInfo, wanted: int, start: int
@@ -184,6 +186,14 @@ class Routine:
         return Found(ring(start, size, total), feasible, evaluation, chosen, (scores, layout))
 
 
+def _find_only(node: str, evaluation: Evaluation, state: CycleState, pod: PodInfo, table: NodeTable) -> Found | None:
+    row = table.row_of.get(node)
+    if row is None or not evaluation.pass_all(state, pod, table, row, 1):
+        return None
+    rows = ring(row, 1, len(table))
+    return Found(rows, rows, evaluation)
+
+
 class Routines:
     """The routines of one profile, of which it has one for pods that are made alike."""
 
@@ -201,10 +211,23 @@ class Routines:
             and not services.extenders
         )
 
-    def of(self, pod: PodInfo, pre_filter: KeptSteps, pre_score: KeptSteps) -> Routine | None:
-        """Return how pods like this one go through a cycle, once the steps for them are known; None when they differ."""
-        if not self._are_possible:
+    def of(self, state: CycleState, pod: PodInfo, pre_filter: KeptSteps, pre_score: KeptSteps) -> Routine | None:
+        """Return how a pod goes through its cycle, once the steps for pods like it are known; None when they differ, or
+        others have a say in this cycle: its group, pods that are nominated, or a batch.
+        """
+        routine = self._known(pod, pre_filter, pre_score) if self._are_possible else None
+        batch = self._framework.batch
+        if (
+            routine is None
+            or state.in_pod_group_cycle
+            or pod.pod.status.nominated_node_name
+            or self._framework.nominator.node_names()
+            or (batch is not None and batch.sign(pod) is not None)
+        ):
             return None
+        return routine
+
+    def _known(self, pod: PodInfo, pre_filter: KeptSteps, pre_score: KeptSteps) -> Routine | None:
         facts = pod.facts
         if facts in self._kept:
             return self._kept[facts]
