@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
+from unittest import mock
 
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from schedlab.api.views.resource import AllocationResult, ResourceSlice
+from schedlab.scheduler.dra.allocator import NodeAllocationError, _Search
 from schedlab.scheduler.dra.slices import Slices
+from schedlab.scheduler.dra.types import AllocationError
 from schedlab.testing.builders import make_node
-from tests.unit.scheduler.dra.device_search import Bench
+from tests.unit.scheduler.dra.device_search import Bench, wire
 from tests.unit.scheduler.plugins.dynamic_resources.device_cluster import (
     DRIVER,
     Raw,
@@ -76,6 +79,61 @@ def test_search_finds_a_solution_if_there_is_one(kinds: list[str], wanted: tuple
     assert (found is not None) is any(_solutions(wanted, devices, free))
     if found is not None:
         _check(found, wanted, devices, free)
+
+
+odd_devices = st.fixed_dictionaries(
+    {"attributes": st.sampled_from(({"kind": "x"}, {"kind": "x"}, {"kind": "y"}, {}))},
+    optional={
+        "taints": st.just([{"key": "t", "effect": "NoSchedule"}]),
+        "memory": st.just({"memory": "4Gi"}),
+        "allowMultipleAllocations": st.just(True),
+        "bindingConditions": st.just(["Ready"]),
+    },
+)
+
+
+@st.composite
+def greedy_claims(draw: st.DrawFn, name: str) -> Raw:
+    """A claim for up to five devices each in up to three requests, whose selector is in error for some devices."""
+    requests = []
+    for number in range(draw(st.integers(1, 3))):
+        selectors = [f'device.attributes["{DRIVER}"].kind == "x"'] * draw(st.integers(0, 1))
+        admin: dict[str, Any] = {"adminAccess": True} if draw(st.integers(0, 5)) == 5 else {}
+        requests.append(request(f"r{number}", "gpu", *selectors, count=draw(st.integers(1, 5)), **admin))
+    if draw(st.booleans()):
+        requests = [either("r", *requests)]
+    constraints: dict[str, Any] = {"constraints": SAME} if draw(st.integers(0, 4)) == 4 else {}
+    return claim(name, *requests, **constraints)
+
+
+@given(
+    first=st.lists(odd_devices, max_size=4),
+    second=st.lists(odd_devices, max_size=3),
+    wanted=st.tuples(greedy_claims("c")) | st.tuples(greedy_claims("c"), greedy_claims("d")),
+    taken=st.sets(st.sampled_from(NAMES), max_size=2),
+)
+def test_counting_devices_first_changes_nothing(
+    first: list[Raw], second: list[Raw], wanted: tuple[Raw, ...], taken: set[str]
+) -> None:
+    """Neither what is found, nor what is said to be wrong: as if all ways to choose were tried."""
+    pools = {"p": dict(zip("abcd", first, strict=False)), "q": dict(zip("efg", second, strict=False))}
+    manifests = [
+        slice_of(pool, *(device(name, **fields) for name, fields in made.items()), node="n", pool=pool)
+        for pool, made in pools.items()
+    ]
+    in_use = [f"{pool}/{name}" for pool, made in pools.items() for name in sorted(taken) if name in made]
+
+    def outcome() -> Any:
+        bench = Bench(*manifests, taken=[claim("t", status=allocated(*in_use))], gates={"DRAConsumableCapacity": True})
+        try:
+            found = bench.results(*wanted)
+        except (AllocationError, NodeAllocationError) as error:
+            return str(error)
+        return None if found is None else [wire(result) for result in found]
+
+    with mock.patch.object(_Search, "_are_too_few", return_value=False):
+        expected = outcome()
+    assert outcome() == expected
 
 
 def _flat(wanted: Sequence[Raw]) -> list[tuple[int, list[Raw]]]:

@@ -64,12 +64,19 @@ class DisruptionController(Controller):
         for each in context.resources:
             version = f"{each.group}/{each.version}" if each.group else each.version
             self._types[version, each.kind] = each
-        self._budgets.on_change(lambda event: self.queue.add(event.object.key))
+        #: By a budget's key: the version that was parsed, and what it selects.
+        self._selectors: dict[str, tuple[StoredObject, selectors.Selector]] = {}
+        self._budgets.on_change(self._on_budget)
         self._pods.on_change(self._on_pod)
+
+    def _on_budget(self, event: WatchEvent) -> None:
+        if event.type == "DELETED":
+            self._selectors.pop(event.object.key, None)
+        self.queue.add(event.object.key)
 
     def _on_pod(self, event: WatchEvent) -> None:
         pod = event.object
-        budgets = [each for each in self._budgets.all_stored(pod.namespace) if _selects(each, pod)]
+        budgets = [each for each in self._budgets.all_stored(pod.namespace) if self._selector(each).matches(pod.labels)]
         if budgets:
             self.queue.add(budgets[0].key)
         if len(budgets) > 1:
@@ -80,6 +87,14 @@ class DisruptionController(Controller):
             self.events.warning(kinds.POD, pod, "MultiplePodDisruptionBudgets", message)
         if event.type != "DELETED" and (stale_ns := self._stale_after_ns(pod.view)) is not None:
             self.queue.add_after(_POD_KEY + pod.key, max(stale_ns, 1))
+
+    def _selector(self, budget: StoredObject) -> selectors.Selector:
+        """Return what a budget selects; an empty selector is about all pods."""
+        parsed, selector = self._selectors.get(budget.key, (None, selectors.nothing()))
+        if parsed is not budget:
+            selector = selectors.selector_from_view(budget.view.spec.selector)
+            self._selectors[budget.key] = budget, selector
+        return selector
 
     # --- Sync --------------------------------------------------------------------------------------------------------
 
@@ -94,7 +109,8 @@ class DisruptionController(Controller):
             return
         everyone = self._pods.all_stored(namespace)
         self.queue.rest(key, len(everyone))
-        pods = [pod for pod in everyone if _selects(budget, pod)]
+        selector = self._selector(budget)
+        pods = [pod for pod in everyone if selector.matches(pod.labels)]
         if not pods:
             self.events.normal(kinds.POD_DISRUPTION_BUDGET, budget, "NoPods", "No matching pods found")
         try:
@@ -265,11 +281,6 @@ class DisruptionController(Controller):
             return None
         since = condition.last_transition_time
         return max(0, (parse_time(since) if since else 0) + _STALE_NS - self.clock.now_ns())
-
-
-def _selects(budget: StoredObject, pod: StoredObject) -> bool:
-    """Whether the budget is about the pod; an empty selector is about all."""
-    return selectors.selector_from_view(budget.view.spec.selector).matches(pod.labels)
 
 
 def _has_scale(type_: ResourceType) -> bool:

@@ -306,6 +306,8 @@ class _Search:
 
     def _find_in_pools(self, place: _Place, request: Request, start: _Start) -> bool:
         claim = self._claims[place.claim]
+        if place.device == 0 and self._are_too_few(place, request):
+            return False
         for pool_index in range(start.pool, len(self._pools)):
             pool = self._pools[pool_index]
             if not pool.is_usable:
@@ -324,6 +326,29 @@ class _Search:
                     if self._try(place, request, device, following, must=False):
                         return True
         return False
+
+    def _are_too_few(self, place: _Place, request: Request) -> bool:
+        """Whether there are fewer devices than a request needs, so that none of all the ways to choose among them helps.
+
+        Selectors are asked about devices as the search would ask them, and no further, since one may be in error. It is
+        known only where a device that is given up leaves nothing behind.
+        """
+        claim, lacking = self._claims[place.claim], request.count
+        if lacking < 2 or request.capacity is not None:
+            return False
+        usable = [pool for pool in self._pools if pool.is_usable]
+        if not all(pool.is_plain for pool in usable):
+            return False
+        assert request.device_class is not None
+        has_selectors = request.selectors or request.device_class.spec.selectors
+        if not has_selectors and sum(pool.device_count for pool in usable) < lacking:
+            return True
+        for device in (device for pool in usable for one in pool.slices for device in one.devices):
+            if not self._is_taken(place.claim, request, device) and self._is_selectable(claim, request, device):
+                lacking -= 1
+                if not lacking:
+                    return False
+        return True
 
     def _try(self, place: _Place, request: Request, device: SliceDevice, following: _Start, *, must: bool) -> bool:
         """Choose a device and find the rest, or give the device up again."""

@@ -139,6 +139,16 @@ class Pool:
     slices: tuple[Slice, ...] = ()
     other_slices: tuple[Slice, ...] = ()
     counter_sets: dict[str, Amounts] = field(default_factory=dict)
+    device_count: int = field(init=False)
+    #: Whether every device is for every node of its slice, and whoever has one has all of it and nothing else.
+    is_plain: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.device_count = sum(len(each.devices) for each in self.slices)
+        self.is_plain = not any(
+            each.is_per_device or any(device.consumed_counters or not device.is_taken_whole for device in each.devices)
+            for each in self.slices
+        )
 
     @property
     def is_usable(self) -> bool:

@@ -7,7 +7,7 @@ Differs: None stands for success; statuses are immutable; reasons of many nodes 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
@@ -67,7 +67,7 @@ class Status:
 
     def with_plugin(self, plugin: str) -> Status:
         """Return the same status, said by `plugin`."""
-        return replace(self, plugin=plugin)
+        return Status(self.code, self.reasons, plugin, self.error)
 
 
 def code_of(status: Status | None) -> Code:

@@ -30,9 +30,10 @@ def suggest(case: Case) -> Iterator[Suggestion]:
     Where none would, a node gets as much of extended resources as the pod asks for.
     """
     kinds = _kinds(case)
+    # One after the other, since mixed clusters have as many kinds as nodes.
     for guesses in (
-        [[add_node(sample, new_node(sample))] for sample in kinds if _may_take(case, sample.view)],
-        [[_with_more(sample, lacking)] for sample in kinds if (lacking := _lacking_extended(case, sample.view))],
+        ([add_node(sample, new_node(sample))] for sample in kinds if _may_take(case, sample.view)),
+        ([_with_more(sample, lacking)] for sample in kinds if (lacking := _lacking_extended(case, sample.view))),
     ):
         found = case.first(guesses, _TEMPLATES_MAX)
         if found is not None:

@@ -109,6 +109,15 @@ class TestSelectors:
             claim("c", request("r", "kind", 'device.attributes["gpu.example.com"].?big.orValue(false)'))
         ) == ["r=c"]
 
+    def test_devices_are_asked_about_as_far_as_the_search_goes(self) -> None:
+        """The last one, without the attribute, is in error; it is reached only by those who need more than two."""
+        bench = Bench(slice_of("a", *devices(a=1, b=1), "c", node="n"))
+        one_kind = attribute("kind", 1)
+
+        assert bench.find(claim("c", request("r", "gpu", one_kind, count=2))) == ["r=a", "r=b"]
+        with pytest.raises(AllocationError, match="CEL runtime error"):
+            bench.find(claim("c", request("r", "gpu", one_kind, count=3)))
+
     @pytest.mark.parametrize(
         ("classes", "wanted", "expected"),
         [

@@ -1,0 +1,1 @@
+"""Benchmarks of forks, trials and the search for changes on full clusters."""
