@@ -52,6 +52,7 @@ def _record(record: CycleRecord, routine: Routine, found: Found, total: int, *, 
     record.filter = FilterRecord(
         routine.filters, recorded(found.visited, total), passed.plugin, passed.code, passed.reason, 0, None, *every
     )
+    record.filter.follows = full
     record.passed_filters = record.feasible = feasible
     if found.scores is not None:
         scores, layout = found.scores
