@@ -16,7 +16,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
-from operator import attrgetter, is_
+from operator import attrgetter, eq, is_
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from msgspec.structs import replace
@@ -374,7 +374,9 @@ def _are_same(values: list[Any], first: Any) -> bool:
     """Whether the first of values can stand for all of them; mostly they are the object itself, or as empty as it."""
     if all(map(is_, values, repeat(first))):
         return True
-    if type(first) in (dict, list) and not first:
+    if type(first) is dict:
+        return values.count(first) == len(values) and all(map(eq, map(tuple, values), repeat(tuple(first))))
+    if type(first) is list and not first:
         return values.count(first) == len(values)
     return all(_is_same(value, first) for value in values)
 

@@ -43,7 +43,7 @@ def _full_pre_order(levels: int) -> NDArray[np.int64]:
 def heap_root(totals: NDArray[np.int64]) -> int:
     """Return the index of the chosen node among `totals: int64[F]`, F > 0."""
     order = pre_order(len(totals))
-    return int(order[totals[order].argmax()])
+    return int(order[totals.take(order).argmax()])
 
 
 class SortedNodes:
