@@ -218,7 +218,7 @@ def _constant(values: Array) -> int | None:
     # Most arrays with several values show that at a few places.
     flat = values.reshape(-1)
     probe = flat[:: -(-len(flat) // _PROBED)].tolist()
-    if probe.count(first) != len(probe) or (flat != first).any():
+    if probe.count(first) != len(probe) or (len(flat) > len(probe) and (flat != first).any()):
         return None
     return int(first)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -237,19 +236,6 @@ class ImageState:
     num_nodes: int
 
 
-_AMOUNTS: Final = attrgetter(
-    "allocatable.milli_cpu",
-    "allocatable.memory",
-    "allocatable.ephemeral_storage",
-    "allocatable.allowed_pod_number",
-    "requested.milli_cpu",
-    "requested.memory",
-    "requested.ephemeral_storage",
-    "non_zero_cpu",
-    "non_zero_memory",
-)
-
-
 class NodeInfo:
     """A node with the pods on it and their sums.
 
@@ -342,9 +328,23 @@ class NodeInfo:
     def amounts(self) -> Hashable:
         """Return what the node has to give, and what its pods take of that, as something to be compared."""
         if self.known_amounts is None:
-            there, taken = self.allocatable.scalar, self.requested.scalar
-            scalar = (tuple(there.items()), tuple(taken.items())) if there or taken else ()
-            self.known_amounts = (*_AMOUNTS(self), len(self.pods), *scalar)
+            there, taken = self.allocatable, self.requested
+            scalar: tuple[Hashable, ...] = ()
+            if there.scalar or taken.scalar:
+                scalar = tuple(there.scalar.items()), tuple(taken.scalar.items())
+            self.known_amounts = (
+                there.milli_cpu,
+                there.memory,
+                there.ephemeral_storage,
+                there.allowed_pod_number,
+                taken.milli_cpu,
+                taken.memory,
+                taken.ephemeral_storage,
+                self.non_zero_cpu,
+                self.non_zero_memory,
+                len(self.pods),
+                *scalar,
+            )
         return self.known_amounts
 
     def copy(self) -> NodeInfo:

@@ -207,7 +207,7 @@ class Evaluation:
 
     def rejects_any(self, rows: slice) -> bool:
         """Whether any filter objects to any of a slice of rows."""
-        return self.rejections > 0 and bool(self.rejected[rows].any())
+        return self.rejections > 0 and bool(np.count_nonzero(self.rejected[rows]))
 
     def _filter_row(self, state: CycleState, pod: PodInfo, table: NodeTable, row: int) -> None:
         info = table.infos[row]
