@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from schedlab.scheduler.framework.past_pods import PastGroups, PastPods, Steps
+from schedlab.scheduler.framework.past_pods import KnownTerms, PastGroups, PastPods, Steps
 
 if TYPE_CHECKING:
     from schedlab.scheduler.framework.node_table import NodeTable
@@ -87,6 +87,7 @@ class Tallies:
         self._nodes: dict[str, int] = {}
         self._kinds: _Entries[PodKind] = _Entries()
         self._terms: _Entries[KnownTerm] = _Entries()
+        self._known_terms = KnownTerms(self._terms.groups)
 
     def note(self, position: int, pod: PodInfo, number: int) -> None:
         """Take down that a pod came to its node (1) or left it (-1) by the operation of that position."""
@@ -113,10 +114,11 @@ class Tallies:
     def at(self, position: int) -> Callable[[NodeTable], PastPods]:
         """Return what tells the pods on the nodes of a table after that many operations, whatever is forgotten since."""
         kinds, terms = self._kinds.known_until(position), self._terms.known_until(position)
-        nodes, count = self._nodes, len(self._nodes)
+        nodes, count, known_terms = self._nodes, len(self._nodes), self._known_terms
+        known_terms.refresh()
 
         def over(table: NodeTable) -> PastPods:
             columns = np.minimum([nodes.get(name, count) for name in table.names], count).astype(np.int64)
-            return PastPods(PastGroups(*kinds, columns, count), PastGroups(*terms, columns, count))
+            return PastPods(PastGroups(*kinds, columns, count), PastGroups(*terms, columns, count), known_terms)
 
         return over

@@ -55,9 +55,9 @@ class DomainSums:
 
     __slots__ = ("_version", "changes", "counts", "flips", "is_over", "label", "positive")
 
-    def __init__(self, label: LabelColumn, per_node: NDArray[np.int32]) -> None:
+    def __init__(self, label: LabelColumn, counts: NDArray[np.int64]) -> None:
         self.label, self._version = label, label.version
-        self.counts = sums_by_value(label, per_node)
+        self.counts = counts
         self.positive = int(np.count_nonzero(self.counts))
         self.changes, self.flips = Changes(), Changes()
         self.is_over = False
@@ -97,7 +97,7 @@ class NodeCounts:
         """Return the sums by the value of a label; the same ones until a node changes its value, joins or leaves."""
         found = self._sums.get(label.key)
         if found is None or not found.is_of(label):
-            found = self._sums[label.key] = DomainSums(label, self.per_node)
+            found = self._sums[label.key] = DomainSums(label, sums_by_value(label, self.per_node))
         return found
 
     def change(self, row: int, step: int) -> None:

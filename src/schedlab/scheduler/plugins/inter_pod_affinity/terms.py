@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from schedlab.client.listers import Lister
     from schedlab.scheduler.framework.node_table import NodeTable
-    from schedlab.scheduler.framework.past_pods import PastGroups
+    from schedlab.scheduler.framework.past_pods import PastPods
     from schedlab.scheduler.framework.pod_facts import PodFacts
     from schedlab.scheduler.framework.types import AffinityTerm, NodeInfo, PodInfo
 
@@ -88,7 +88,7 @@ class TermIndex(PodGroups[KnownTerm]):
     def of(cls, table: NodeTable) -> TermIndex:
         """Return the index of a table."""
         past = table.past
-        return table.column(_KEY, lambda: cls(table) if past is None else PastTermIndex(table, past.terms))
+        return table.column(_KEY, lambda: cls(table) if past is None else PastTermIndex(table, past))
 
     def has(self, *kinds: TermKind) -> bool:
         """Whether a pod on a node has a term of one of the kinds."""
@@ -168,28 +168,27 @@ class TermIndex(PodGroups[KnownTerm]):
 class PastTermIndex(TermIndex):
     """The same over a table of the past: terms are looked for when a pod asks for those that speak of it."""
 
-    def __init__(self, table: NodeTable, past: PastGroups[KnownTerm]) -> None:
+    def __init__(self, table: NodeTable, past: PastPods) -> None:
         super().__init__(table)
-        self._past = past
-        #: The terms that pods had, with their numbers.
-        self._there: dict[TermKind, list[tuple[KnownTerm, int]]] = {kind: [] for kind in TermKind}
-        totals = past.totals().tolist()
-        for known, number in past.known():
-            if totals[number]:
-                self._there[known.kind].append((known, number))
+        self._past, self._known = past.terms, past.known_terms
+        #: By number of a term whether pods had it.
+        self._there = self._past.totals() != 0
+        self._kinds = self._known.kinds(self._there)
         self._found: dict[tuple[TermKind, PodInfo], list[PlacedTerm]] = {}
+        self._numbers: dict[PlacedTerm, int] = {}
+        self._sums: dict[PlacedTerm, DomainSums] = {}
 
     def fill(self, infos: Sequence[NodeInfo]) -> None:
         """See Column."""
 
     def has(self, *kinds: TermKind) -> bool:
         """See TermIndex."""
-        return any(map(self._there.__getitem__, kinds))
+        return not self._kinds.isdisjoint(kinds)
 
     @property
     def is_empty(self) -> bool:
         """See TermIndex."""
-        return not self.has(*TermKind)
+        return not self._kinds
 
     def matching(
         self, kind: TermKind, pod: PodInfo, namespace_labels: Mapping[str, str] | None
@@ -201,17 +200,30 @@ class PastTermIndex(TermIndex):
         return iter(found)
 
     def _look_for(self, kind: TermKind, pod: PodInfo, namespace_labels: Mapping[str, str] | None) -> list[PlacedTerm]:
-        numbers = {
+        count = len(self._there)
+        found = {
             PlacedTerm(known): number
-            for known, number in self._there[kind]
-            if known.term.matches(pod, namespace_labels)
+            for number, known in self._known.candidates(kind, pod.labels)
+            if number < count and self._there[number] and known.term.matches(pod, namespace_labels)
         }
-        per_node = self._past.per_node_each(tuple(numbers.values()))
-        self._counts |= zip(numbers, map(NodeCounts, per_node), strict=True)
-        return list(numbers)
+        self._numbers |= found
+        by_key: dict[str, list[PlacedTerm]] = {}
+        for placed in found:
+            by_key.setdefault(placed.term.topology_key, []).append(placed)
+        for key, some in by_key.items():
+            label = self._table.label(key)
+            numbers = [found[placed] for placed in some]
+            counts = self._past.per_value_each(numbers, label.ids, len(label.values))
+            self._sums |= {placed: DomainSums(label, each) for placed, each in zip(some, counts, strict=True)}
+        return list(found)
 
-    def _counts_of(self, placed: PlacedTerm) -> NodeCounts:
-        return self._counts[placed]
+    def per_node(self, placed: PlacedTerm) -> NDArray[np.int32]:
+        """See TermIndex."""
+        return self._past.per_node((self._numbers[placed],))
+
+    def per_domain(self, placed: PlacedTerm) -> DomainSums:
+        """See TermIndex."""
+        return self._sums[placed]
 
 
 @dataclass(frozen=True, slots=True)
