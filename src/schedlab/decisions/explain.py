@@ -16,7 +16,7 @@ from schedlab.apimachinery.time import format_micro_time
 from schedlab.decisions.answers import answer
 from schedlab.decisions.choice import choice, chosen_place, difference, runner_up
 from schedlab.decisions.combinations import combinations
-from schedlab.decisions.inquiry import Inquiry
+from schedlab.decisions.inquiry import Asking, Inquiry
 from schedlab.decisions.ladder import preemption, verdict
 from schedlab.decisions.log import Attempt, PodStory
 from schedlab.decisions.moments import Moments, NoMoments
@@ -34,8 +34,6 @@ DETAILED: Final = 40
 _NODES_AT_ONCE: Final = 1000
 #: So many nodes are explained in numbers in one step.
 _EXPLAINED_AT_ONCE: Final = 20
-#: Nodes that the search has not looked at.
-_UNSEEN: Final = ("notVisited", "excluded")
 #: In place of a plugin's place, where the search has not come.
 _NOT_VISITED: Final = PASSED - 1
 
@@ -247,17 +245,13 @@ def _in_order(entries: list[dict[str, Any]], cycle: CycleRecord) -> list[dict[st
     """Where not all can be shown, the chosen node goes first and those that were not visited last."""
     if len(entries) <= DETAILED:
         return entries
-    chosen: list[dict[str, Any]] = []
-    visited: list[dict[str, Any]] = []
-    others: list[dict[str, Any]] = []
-    for entry in entries:
-        if entry["node"] == cycle.selected:
-            chosen.append(entry)
-        elif entry["verdict"] in _UNSEEN:
-            others.append(entry)
-        else:
-            visited.append(entry)
-    return chosen + visited + others
+    names = cycle.node_names
+    rank = np.full(len(entries), 2)
+    if cycle.filter is not None:
+        rank[cycle.filter.visited] = 1
+    if cycle.selected in names:
+        rank[names.index(cycle.selected)] = 0
+    return [entries[row] for row in np.argsort(rank, kind="stable").tolist()]
 
 
 def _scores(record: ScoreRecord) -> Iterator[dict[str, Any]]:
@@ -294,22 +288,17 @@ def _add_numbers(
 def _add_facts(inquiry: Inquiry, entries: Sequence[dict[str, Any]], *, all_plugins: bool) -> Steps[None]:
     """Add the facts of the plugins that turned a node down, or of all of them."""
     # Nodes of the same verdicts share them.
-    asked: dict[int, list[tuple[str, bool]]] = {}
+    asked: dict[int, Asking | None] = {}
     for at, entry in enumerate(entries):
         verdicts = entry["plugins"]
-        wanted = asked.get(id(verdicts))
-        if wanted is None:
+        if id(verdicts) not in asked:
             said = [(plugin, verdict == _PASSED_TEXT) for plugin, verdict in verdicts.items()]
-            wanted = asked[id(verdicts)] = [each for each in said if all_plugins or not each[1]]
-        if not wanted:
+            wanted = [each for each in said if all_plugins or not each[1]]
+            asked[id(verdicts)] = inquiry.asking(wanted) if wanted else None
+        asking = asked[id(verdicts)]
+        if asking is None:
             continue
-        told = {plugin: inquiry.facts(plugin, entry["node"], passed=passed) for plugin, passed in wanted}
-        found = {plugin: facts for plugin, facts in told.items() if facts is not None}
-        if found:
-            entry["facts"] = {plugin: each.facts for plugin, each in found.items()}
-            of_now = [plugin for plugin, each in found.items() if each.of_now]
-            if of_now:
-                entry["factsOfNow"] = of_now
+        entry.update(asking.about(entry["node"]))
         if at % _EXPLAINED_AT_ONCE == 0:
             yield
 
@@ -318,10 +307,12 @@ def _add_formulas(inquiry: Inquiry, cycle: CycleRecord, entries: Sequence[dict[s
     """Add how the scores of some nodes came about."""
     assert cycle.score is not None
     places = {cycle.node_names[row]: at for at, row in enumerate(cycle.score.rows.tolist())}
+    scored = [places[entry["node"]] for entry in entries]
+    scores = [entry["scores"] for entry in entries]
     for index, plugin in enumerate(cycle.score.plugins):
-        scores = yield from inquiry.scores(index, [places[entry["node"]] for entry in entries])
-        for entry, score in zip(entries, scores, strict=True):
-            entry["scores"][plugin] = score
+        told = yield from inquiry.scores(index, scored, [each[plugin] for each in scores])
+        for mine, score in zip(scores, told, strict=True):
+            mine[plugin] = score
 
 
 def _detailed(entries: Sequence[dict[str, Any]], question: PodQuestion) -> list[dict[str, Any]]:

@@ -33,10 +33,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a verdict rests on, as JSON values. `of_now` when it does not come to the verdict that was recorded."""
+    """What a verdict rests on, as JSON values. `of_now` when it does not come to the verdict that was recorded.
+
+    shared: whether it is the same for all nodes that are alike to the plugin.
+    """
 
     facts: Sequence[Mapping[str, Any]]
     of_now: bool
+    shared: bool
 
 
 class Inquiry:
@@ -46,7 +50,9 @@ class Inquiry:
         self._cycle = cycle
         self.moment = moment
         self._filter_state = CycleState()
-        self._rows = self._scored_rows()
+        #: Row of the table of each node that was scored, int64[F], -1 of those that are not in it; and of those that are.
+        self._scored = self._scored_rows()
+        self._rows = self._scored[self._scored >= 0]
         #: By plugin which rows are alike to it, and its facts about those that were asked about.
         self._asked: dict[str, tuple[Sequence[int], dict[int, list[dict[str, Any]]]]] = {}
 
@@ -86,36 +92,44 @@ class Inquiry:
         if plugin is not None and hasattr(plugin, "explain_score"):
             plugin.pre_score(self._filter_state, self.pod, self.moment.table, self._rows)
 
-    def _scored_rows(self) -> Any:
-        score = self._cycle.score
+    def _scored_rows(self) -> NDArray[np.int64]:
+        score, row_of = self._cycle.score, self.moment.table.row_of
         names = self._cycle.node_names
-        known = self.moment.table.row_of
         scored = () if score is None else score.rows.tolist()
-        return np.array([known[names[row]] for row in scored if names[row] in known], np.int64)
+        return np.array([row_of.get(names[row], -1) for row in scored], np.int64)
 
-    def _alike(self, looked_at: Callable[..., Iterable[NDArray[Any]]] | None) -> Sequence[int]:
-        """Return by row of the table a number that is the same where a plugin looks at the same."""
+    def _alike(self, looked_at: Callable[..., Iterable[NDArray[Any]]] | None) -> NDArray[np.int64]:
+        """Return by row of the table a number that is the same where a plugin looks at the same, int64[N]."""
         size = len(self.moment.table)
         if looked_at is None:
-            return range(size)
-        columns = looked_at(self._filter_state, self.pod, self.moment.table)
-        numbers, _ = combinations(columns, size)
-        return cast("list[int]", numbers.tolist())
+            return np.arange(size)
+        return combinations(looked_at(self._filter_state, self.pod, self.moment.table), size)[0]
 
     # --- Verdicts ---
 
-    def facts(self, plugin_name: str, node_name: str, *, passed: bool) -> Facts | None:
-        """Return what a filter's verdict on a node rests on; None when nobody can say."""
-        return self._safely(plugin_name, lambda: self._facts(plugin_name, node_name, passed=passed))
+    def asking(self, filters: Sequence[tuple[str, bool]]) -> Asking:
+        """Return what asks these plugins, each with whether it lets the nodes pass, about nodes one after the other."""
+        askable = [(name, passed) for name, passed in filters if hasattr(self.moment.plugin(name), "explain_filter")]
+        columns = [(name, passed, self._alike_to(name)) for name, passed in askable]
+        return Asking(self, [(name, passed, alike) for name, passed, alike in columns if alike is not None])
 
-    def _facts(self, plugin_name: str, node_name: str, *, passed: bool) -> Facts | None:
-        plugin, row = self.moment.plugin(plugin_name), self.moment.table.row_of.get(node_name)
-        if plugin is None or row is None or not hasattr(plugin, "explain_filter"):
-            return None
-        asked = self._asked.get(plugin_name)
-        if asked is None:
-            asked = self._asked[plugin_name] = self._alike(getattr(plugin, "explain_filter_by", None)), {}
-        alike, known = asked
+    def _alike_to(self, plugin_name: str) -> Sequence[int] | None:
+        """Return by row what is the same where a filter looks at the same; None when it cannot say what it looks at."""
+        if plugin_name not in self._asked:
+            by = getattr(self.moment.plugin(plugin_name), "explain_filter_by", None)
+            alike = self._safely(plugin_name, lambda: self._alike(by))
+            if alike is None:
+                return None
+            self._asked[plugin_name] = alike.tolist(), {}
+        return self._asked[plugin_name][0]
+
+    def facts(self, plugin_name: str, row: int, *, passed: bool) -> Facts | None:
+        """Return what a filter's verdict on a row of the table rests on; None when nobody can say."""
+        return self._safely(plugin_name, lambda: self._facts(plugin_name, row, passed=passed))
+
+    def _facts(self, plugin_name: str, row: int, *, passed: bool) -> Facts:
+        plugin: Any = self.moment.plugin(plugin_name)
+        alike, known = self._asked[plugin_name]
         facts = known.get(alike[row])
         node = self.moment.table.infos[row]
         if facts is None:
@@ -124,8 +138,8 @@ class Inquiry:
         if fits and not passed:
             with_rivals = self._with_nominated(plugin, node)
             if with_rivals is not None:
-                return Facts(with_rivals, of_now=False)
-        return Facts(facts, fits != passed)
+                return Facts(with_rivals, of_now=False, shared=False)
+        return Facts(facts, fits != passed, shared=passed or not fits)
 
     def _with_nominated(self, plugin: Any, node: NodeInfo) -> list[dict[str, Any]] | None:
         """Return what the filter says with the pods counted in that are nominated to the node (now)."""
@@ -149,44 +163,42 @@ class Inquiry:
 
     # --- Scores ---
 
-    def scores(self, index: int, places: Sequence[int]) -> Steps[Sequence[dict[str, Any]]]:
-        """Return the scores of plugin `index` of the record on its nodes `places`, and how they came about.
+    def scores(self, index: int, places: Sequence[int], told: Sequence[dict[str, Any]]) -> Steps[list[dict[str, Any]]]:
+        """Return what is `told` of the scores of plugin `index` of the record on its nodes `places`, with how they came about.
 
         Nodes of which the same is to be said share it.
         """
-        score = self._cycle.score
+        score, out = self._cycle.score, list(told)
         assert score is not None
         plugin = self.moment.plugin(score.plugins[index])
-        names, known_rows = self._cycle.node_names, self.moment.table.row_of
-        rows = [known_rows.get(names[row], -1) for row in score.rows[places].tolist()]
-        weight = score.weights[index]
-        points = zip(score.raw[index, places].tolist(), score.final[index, places].tolist(), strict=True)
-        told = [{"raw": raw, "weight": weight, "final": final} for raw, final in points]
         if plugin is None or not hasattr(plugin, "explain_score"):
-            return told
+            return out
         by = getattr(plugin, "explain_score_by", None)
-        alike = self._safely(plugin.name, lambda: self._alike(by)) or range(len(self.moment.table))
-        first: dict[tuple[int, int, int], int] = {}
-        for at, row in enumerate(rows):
-            if row >= 0:
-                told[at] = told[first.setdefault((alike[row], told[at]["raw"], told[at]["final"]), at)]
+        alike = self._safely(plugin.name, lambda: self._alike(by))
+        if alike is None:
+            alike = self._alike(None)
+        rows = self._scored[places]
+        there = np.flatnonzero(rows >= 0)
+        points = (score.raw[index, places], score.final[index, places])
+        numbers, first = combinations((alike[rows[there]], *(each[there] for each in points)), len(there))
+        for at, same in zip(there.tolist(), there[first[numbers]].tolist(), strict=True):
+            out[at] = out[same]
         yield
-        chosen = list(first.values())
-        same = self._recomputed(index, plugin)
-        formulas = self._formulas(plugin, [rows[at] for at in chosen])
-        for at, formula in zip(chosen, formulas, strict=True):
-            ask = partial(self._score, index, places[at], rows[at], same, formula)
-            told[at] |= self._safely(plugin.name, ask) or {}
+        chosen = there[first]
+        recomputed = self._recomputed(index, plugin)
+        formulas = self._formulas(plugin, rows[chosen])
+        for at, row, formula in zip(chosen.tolist(), rows[chosen].tolist(), formulas, strict=True):
+            ask = partial(self._score, index, places[at], row, recomputed, formula)
+            out[at] |= self._safely(plugin.name, ask) or {}
             yield
-        return told
+        return out
 
-    def _formulas(self, plugin: Any, rows: Sequence[int]) -> Sequence[Formula | None]:
-        """Return the formulas of rows of the table at once, if the plugin can give them so."""
+    def _formulas(self, plugin: Any, rows: NDArray[np.int64]) -> Sequence[Formula | None]:
+        """Return the formulas of rows of the table, int64[F], at once, if the plugin can give them so."""
         if not hasattr(plugin, "explain_scores"):
             return [None] * len(rows)
-        places = np.array(rows, np.int64)
         found = self._safely(
-            plugin.name, lambda: plugin.explain_scores(self._filter_state, self.pod, self.moment.table, places)
+            plugin.name, lambda: plugin.explain_scores(self._filter_state, self.pod, self.moment.table, rows)
         )
         return [None] * len(rows) if found is None else cast("Sequence[Formula]", found)
 
@@ -225,6 +237,36 @@ class Inquiry:
             out |= {"normalization": step.expression, "normalizationInputs": dict(step.inputs)}
             if step.value * score.weights[index] != int(score.final[index, at]):
                 out["ofNow"] = True
+        return out
+
+
+class Asking:
+    """Asks filters about nodes that they have the same verdicts on; where all of them look at the same, only once."""
+
+    def __init__(self, inquiry: Inquiry, filters: Sequence[tuple[str, bool, Sequence[int]]]) -> None:
+        """`filters`: name of each, whether it lets the nodes pass, and by row what is the same where it looks at the same."""
+        self._inquiry, self._filters = inquiry, filters
+        self._row_of = inquiry.moment.table.row_of
+        self._known: dict[tuple[int, ...], dict[str, Any]] = {}
+
+    def about(self, node_name: str) -> Mapping[str, Any]:
+        """Return the facts by plugin and which of them are of now, as an entry has them; nothing when nobody can say."""
+        row = self._row_of.get(node_name)
+        if row is None:
+            return {}
+        key = tuple([alike[row] for _, _, alike in self._filters])
+        found = self._known.get(key)
+        return self._ask(row, key) if found is None else found
+
+    def _ask(self, row: int, key: tuple[int, ...]) -> Mapping[str, Any]:
+        answers = [(name, self._inquiry.facts(name, row, passed=passed)) for name, passed, _ in self._filters]
+        told = {name: facts for name, facts in answers if facts is not None}
+        out: dict[str, Any] = {"facts": {name: each.facts for name, each in told.items()}} if told else {}
+        of_now = [name for name, each in told.items() if each.of_now]
+        if of_now:
+            out["factsOfNow"] = of_now
+        if all(each.shared for each in told.values()):
+            self._known[key] = out
         return out
 
 

@@ -18,6 +18,7 @@ from schedlab.scheduler.plugins.inter_pod_affinity.terms import TermIndex, all_o
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from schedlab.apimachinery.selectors import Selector
     from schedlab.scheduler.framework.node_table import NodeTable
     from schedlab.scheduler.framework.types import AffinityTerm, NodeInfo, PodInfo
     from schedlab.scheduler.plugins.inter_pod_affinity.filtering import FilterState
@@ -33,11 +34,13 @@ class PodsNear:
     """Where the pods are that a term speaks of: how many by value of its topology key, and on which rows, in order."""
 
     key: str
+    #: Which pods these are, in words.
+    selector: str
     counts: Mapping[str, int]
     rows: Mapping[str, Sequence[int]]
 
     @classmethod
-    def of(cls, table: NodeTable, key: str, per_node: NDArray[np.int32]) -> PodsNear:
+    def of(cls, table: NodeTable, key: str, selector: Selector, per_node: NDArray[np.int32]) -> PodsNear:
         """Make it of how many there are on each node, int32[N]."""
         label = table.label(key)
         values = label.values.values()
@@ -49,14 +52,14 @@ class PodsNear:
             value = str(values[value_id])
             counts[value] = counts.get(value, 0) + number
             rows.setdefault(value, []).append(row)
-        return cls(key, counts, rows)
+        return cls(key, str(selector), counts, rows)
 
 
 @dataclass(frozen=True, slots=True)
 class TermNumbers:
     """The required terms that a verdict rests on, with where the pods are that they speak of."""
 
-    affinity: Sequence[tuple[IncomingTerm, PodsNear]]
+    affinity: Sequence[PodsNear]
     anti: Sequence[tuple[IncomingTerm, PodsNear]]
     existing_anti: Sequence[tuple[AffinityTerm, PodsNear]]
 
@@ -67,28 +70,34 @@ class TermNumbers:
         near_all = index.per_node(all_of(state.affinity_terms)) if state.affinity_terms else None
         placed = terms.matching(TermKind.REQUIRED_ANTI, state.pod, state.namespace_labels)
         return cls(
-            []
-            if near_all is None
-            else [(term, PodsNear.of(table, term.topology_key, near_all)) for term in state.affinity_terms],
-            [(term, PodsNear.of(table, term.topology_key, index.per_node(term.query))) for term in state.anti_terms],
-            [(each.term, PodsNear.of(table, each.term.topology_key, terms.per_node(each))) for each in placed],
+            [] if near_all is None else [_near(table, each, near_all) for each in state.affinity_terms],
+            [(each, _near(table, each, index.per_node(each.query))) for each in state.anti_terms],
+            [
+                (each.term, PodsNear.of(table, each.term.topology_key, each.term.selector, terms.per_node(each)))
+                for each in placed
+            ],
         )
 
     @property
     def keys(self) -> Sequence[str]:
         """The topology keys of all terms."""
-        return [near.key for part in (self.affinity, self.anti, self.existing_anti) for _, near in part]
+        apart = [near.key for part in (self.anti, self.existing_anti) for _, near in part]
+        return [near.key for near in self.affinity] + apart
+
+
+def _near(table: NodeTable, term: IncomingTerm, per_node: NDArray[np.int32]) -> PodsNear:
+    return PodsNear.of(table, term.topology_key, term.pods.selector, per_node)
 
 
 def explain_filter(state: FilterState, numbers: TermNumbers, table: NodeTable, node: NodeInfo) -> list[Fact]:
     """Return what each required term says of the node, in the order of the filter."""
-    facts = [_affinity(state, near, term, node) for term, near in numbers.affinity]
+    facts = [_affinity(state, near, node) for near in numbers.affinity]
     facts += [_anti_affinity(table, near, term, node) for term, near in numbers.anti]
     return facts + [_existing_anti_affinity(table, near, term, node) for term, near in numbers.existing_anti]
 
 
-def _affinity(state: FilterState, near: PodsNear, term: IncomingTerm, node: NodeInfo) -> Fact:
-    key, selector = near.key, str(term.pods.selector)
+def _affinity(state: FilterState, near: PodsNear, node: NodeInfo) -> Fact:
+    key, selector = near.key, near.selector
     value = node.node.metadata.labels.get(key)
     values: dict[str, Any] = {"kind": "affinity", "selector": selector, "topologyKey": key, "domain": value}
     if value is None:
@@ -102,13 +111,12 @@ def _affinity(state: FilterState, near: PodsNear, term: IncomingTerm, node: Node
 
 
 def _anti_affinity(table: NodeTable, near: PodsNear, term: IncomingTerm, node: NodeInfo) -> Fact:
-    selector = str(term.pods.selector)
     return _apart(
         table,
         (near, node),
         lambda pod: term.pods.matches(pod.namespace, pod.labels),
-        f"the pod's anti-affinity against {selector}",
-        {"kind": "antiAffinity", "selector": selector},
+        f"the pod's anti-affinity against {near.selector}",
+        {"kind": "antiAffinity", "selector": near.selector},
     )
 
 
@@ -116,9 +124,9 @@ def _existing_anti_affinity(table: NodeTable, near: PodsNear, term: AffinityTerm
     return _apart(
         table,
         (near, node),
-        lambda pod: term in pod.required_anti_affinity_terms,
-        f"their anti-affinity against {term.selector}",
-        {"kind": "existingAntiAffinity", "selector": str(term.selector)},
+        lambda pod: term in pod.facts.required_anti_affinity_terms,
+        f"their anti-affinity against {near.selector}",
+        {"kind": "existingAntiAffinity", "selector": near.selector},
     )
 
 

@@ -142,11 +142,16 @@ def weighted_mean(parts: Sequence[tuple[str, int]]) -> str:
 
 def explained_amounts(names: Sequence[str], requests: Sequence[int], amounts: Amounts) -> dict[str, dict[str, int]]:
     """Return what a score starts from by resource, cpu in milli: upstream logs the same numbers."""
-    rows = zip(names, requests, amounts.allocated, amounts.requested, amounts.allocatable, strict=True)
+    allocated, requested, allocatable = amounts
     return {
-        name: {"pod": pod, "allocated": allocated, "requested": requested, "allocatable": allocatable}
-        for name, pod, allocated, requested, allocatable in rows
-        if allocatable
+        name: {
+            "pod": requests[k],
+            "allocated": allocated[k],
+            "requested": requested[k],
+            "allocatable": allocatable[k],
+        }
+        for k, name in enumerate(names)
+        if allocatable[k]
     }
 
 

@@ -113,6 +113,7 @@ class NodeResourcesFit:
         assert args.scoring_strategy is not None, "arguments have their defaults"
         self._resources = ScoredResources(args.scoring_strategy.resources, real=None)
         self._strategy = _strategy(args.scoring_strategy, self._resources.weights)
+        self._weights = dict(zip(self._resources.names, self._resources.weights, strict=True))
 
     def pre_filter(
         self, state: CycleState, pod: PodInfo, _table: NodeTable
@@ -200,7 +201,7 @@ class NodeResourcesFit:
     def _formula(self, requests: Sequence[int], amounts: Amounts) -> Formula:
         inputs = {
             "strategy": type(self._strategy).__name__,
-            "weights": dict(zip(self._resources.names, self._resources.weights, strict=True)),
+            "weights": self._weights,
             "resources": explained_amounts(self._resources.names, requests, amounts),
         }
         return Formula(self._strategy.expression(amounts), inputs)
