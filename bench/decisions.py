@@ -24,7 +24,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from unittest import mock
 
 from schedlab.cli.explain import EVERY_NODE, shown
@@ -44,7 +44,7 @@ class Form(NamedTuple):
     """A form of `schedlab explain`: what is asked, and how the answer is shown."""
 
     question: PodQuestion
-    output: str = "text"
+    output: Literal["text", "wide", "json", "yaml", "html"] = "text"
 
 
 #: As the command line asks; -o json, yaml and wide have what keeps the pod from every node.

@@ -9,9 +9,13 @@ from schedlab.cli.plain_text import one_line
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the rows as lines, indented, each column as wide as its widest cell."""
-    rows = [[one_line(cell) for cell in row] for row in rows]
-    form = "".join(f"  %-{max(map(len, column))}s" for column in zip(*rows, strict=True))
-    return [(form % tuple(row)).rstrip() for row in rows]
+    cells = [_on_one_line(column) for column in zip(*rows, strict=True)]
+    form = "".join(f"  %-{max(map(len, column))}s" for column in cells)
+    return [(form % row).rstrip() for row in zip(*cells, strict=True)]
+
+
+def _on_one_line(column: Sequence[str]) -> Sequence[str]:
+    return column if "".join(column).isprintable() else [one_line(cell) for cell in column]
 
 
 def abbreviations(names: Sequence[str]) -> dict[str, str]:

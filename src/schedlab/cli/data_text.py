@@ -41,12 +41,12 @@ def _long(value: bytes) -> str | None:
         return None
     if value.startswith(b"["):
         parts = _AS_LIST.decode(value)
-        return "".join([f"- {_line(part)}\n" for part in parts]) if len(parts) > _LONG else None
+        return _text(b"".join([b"- ", b"\n- ".join(parts), b"\n"])) if len(parts) > _LONG else None
     if not value.startswith(b"{"):
         return None
     items = _AS_MAPPING.decode(value)
     if len(items) > _LONG:
-        return "".join([f"{_line(orjson.dumps(key))}: {_line(item)}\n" for key, item in items.items()])
+        return "".join([f"{_text(orjson.dumps(key))}: {_text(item)}\n" for key, item in items.items()])
     found = {key: _long(bytes(item)) for key, item in items.items()}
     if all(text is None for text in found.values()):
         return None
@@ -67,7 +67,8 @@ def _blocks(value: Any) -> str:
     return str(yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=120))
 
 
-def _line(value: bytes | msgspec.Raw) -> str:
+def _text(value: bytes | msgspec.Raw) -> str:
+    """Return JSON as YAML has it."""
     text = str(value, "utf-8")
     if text.isascii() and "\x7f" not in text:
         return text

@@ -15,6 +15,7 @@ from schedlab.cli import simulator_api
 from schedlab.cli.data_text import data_text, json_text
 from schedlab.cli.explain_html import explain_html
 from schedlab.cli.explain_text import explain_text
+from schedlab.cli.explanation import explanation_of
 from schedlab.cli.help_text import help_text
 from schedlab.cli.kube_context import resolve, schedulers_beside
 from schedlab.cli.plain_text import plain
@@ -118,14 +119,14 @@ def _explanation(home: Home, path: str) -> tuple[int, simulator_api.Head, bytes]
     return status, head, answer
 
 
-def shown(answer: bytes, output: str, *, one_node: bool, all_plugins: bool) -> str:
+def shown(
+    answer: bytes, output: Literal["text", "wide", "json", "yaml", "html"], *, one_node: bool, all_plugins: bool
+) -> str:
     """Return an explanation, which is JSON, in one of the forms of output."""
-    match output:
-        case "json" | "yaml":
-            return json_text(answer, output)
-        case "html":
-            return explain_html(simulator_api.decoded(answer))
-        case _:
-            explanation = simulator_api.decoded(answer)
-            text = explain_text(explanation, wide=output == "wide", one_node=one_node, all_plugins=all_plugins)
-            return plain(text)
+    if output == "json" or output == "yaml":  # noqa: PLR1714 - mypy narrows a union of words so only
+        return json_text(answer, output)
+    with simulator_api.uncollected():
+        explanation = explanation_of(answer)
+        if output == "html":
+            return explain_html(explanation)
+        return plain(explain_text(explanation, wide=output == "wide", one_node=one_node, all_plugins=all_plugins))

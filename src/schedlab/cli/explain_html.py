@@ -47,7 +47,7 @@ def _body(explanation: Mapping[str, Any]) -> Iterator[str]:
             yield f"<h2>{heading}</h2>"
             yield from scrolled(heading, [f"<pre>{escape(text)}</pre>"])
     for entry in explanation["nodes"]:
-        if "facts" in entry or any("formula" in score for score in entry.get("scores", {}).values()):
+        if "facts" in entry or ("scores" in entry and any("formula" in each for each in entry["scores"].values())):
             text = node_numbers(entry, all_plugins=True)
             yield f"<details><summary>{escape(entry['node'])}</summary>"
             yield from scrolled(f"Numbers of {entry['node']}", [f"<pre>{escape(text)}</pre>"])
@@ -57,7 +57,7 @@ def _body(explanation: Mapping[str, Any]) -> Iterator[str]:
 def _section(heading: str, table: Sequence[str]) -> Iterator[str]:
     if table:
         yield f"<h2>{heading}</h2>"
-        yield from scrolled(heading, ("<table>", *table, "</table>"))
+        yield from scrolled(heading, ["\n".join(("<table>", *table, "</table>"))])
 
 
 def _filter_table(explanation: Mapping[str, Any]) -> list[str]:
@@ -66,16 +66,20 @@ def _filter_table(explanation: Mapping[str, Any]) -> list[str]:
     if not plugins:
         return []
     rows = [row("th", ("node", *plugins))]
+    selected = explanation["selected"]
     # Nodes of the same verdicts without numbers look alike.
-    known: dict[tuple[tuple[str, str], ...], str] = {}
+    known: dict[tuple[tuple[str, ...], ...], str] = {}
     for entry in nodes:
-        said = tuple(entry["plugins"].items())
-        cells = None if "facts" in entry else known.get(said)
-        if cells is None:
-            cells = "".join(_verdict_cell(entry, plugin) for plugin in plugins)
-            if "facts" not in entry:
-                known[said] = cells
-        rows.append(_tr(entry, explanation, f"<td>{escape(entry['node'])}</td>{cells}"))
+        if "facts" in entry:
+            cells = "".join([_verdict_cell(entry, plugin) for plugin in plugins])
+        else:
+            verdicts = entry["plugins"]
+            said = tuple(verdicts), tuple(verdicts.values())
+            found = known.get(said)
+            if found is None:
+                found = known[said] = "".join([_verdict_cell(entry, plugin) for plugin in plugins])
+            cells = found
+        rows.append(_tr(entry, selected, cells))
     return rows
 
 
@@ -93,12 +97,15 @@ def _score_table(explanation: Mapping[str, Any]) -> list[str]:
         return []
     plugins = list(scored[0]["scores"])
     rows = [row("th", ("node", "total", *plugins))]
+    points = "<td>%d</td>" * (1 + len(plugins))
     for entry in scored:
-        cells = (entry["node"], entry["total"], *(entry["scores"][plugin]["final"] for plugin in plugins))
-        rows.append(_tr(entry, explanation, "".join(f"<td>{escape(str(cell))}</td>" for cell in cells)))
+        scores = entry["scores"]
+        cells = points % (entry["total"], *[scores[plugin]["final"] for plugin in plugins])
+        rows.append(_tr(entry, explanation["selected"], cells))
     return rows
 
 
-def _tr(entry: Mapping[str, Any], explanation: Mapping[str, Any], cells: str) -> str:
-    chosen = ' class="chosen"' if entry["node"] == explanation["selected"] else ""
-    return f"<tr{chosen}>{cells}</tr>"
+def _tr(entry: Mapping[str, Any], selected: str, cells: str) -> str:
+    name = entry["node"]
+    start = '<tr class="chosen">' if name == selected else "<tr>"
+    return f"{start}<td>{escape(name)}</td>{cells}</tr>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from schedlab.cli.columns import columns
@@ -13,11 +13,12 @@ _TIED_SHOWN: Final = 10
 def node_numbers(entry: Mapping[str, Any], *, all_plugins: bool) -> str:
     """Return all that is known of one node: every plugin's verdict with its facts, every score with its formula."""
     lines = [f"Node {entry['node']}: {_summary(entry)}"]
+    facts, of_now = entry.get("facts", {}), entry.get("factsOfNow", ())
     for plugin, verdict in entry["plugins"].items() if all_plugins else ():
-        mark = "ok" if verdict == "passed" else "NO"
-        lines.append(f"  {mark}  {plugin}" + ("" if verdict == "passed" else f": {verdict}"))
-        now = " (now)" if plugin in entry.get("factsOfNow", ()) else ""
-        lines += [f"        {fact['text']}{now}" for fact in entry.get("facts", {}).get(plugin, ())]
+        lines.append(f"  ok  {plugin}" if verdict == "passed" else f"  NO  {plugin}: {verdict}")
+        if plugin in facts:
+            now = " (now)" if plugin in of_now else ""
+            lines += [f"        {fact['text']}{now}" for fact in facts[plugin]]
     for plugin, score in entry.get("scores", {}).items():
         lines.append(f"  {plugin} {score['final']}")
         lines += [f"        {line}" for line in _score_lines(score)]
@@ -51,14 +52,17 @@ def _score_lines(score: Mapping[str, Any]) -> list[str]:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, Mapping):
+    """Return a JSON value as text."""
+    if isinstance(value, dict):
         return ", ".join(
-            f"{key}: {_shown(each)}" if isinstance(each, Mapping) else f"{key}={_shown(each)}"
-            for key, each in value.items()
+            [
+                f"{key}: {_shown(each)}"
+                if isinstance(each, dict)
+                else f"{key}={_shown(each) if isinstance(each, list | tuple) else each}"
+                for key, each in value.items()
+            ]
         )
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return "; ".join(_shown(each) for each in value)
-    return str(value)
+    return "; ".join(map(_shown, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def versus(explanation: Mapping[str, Any]) -> str:

@@ -5,9 +5,9 @@ Plugin columns carry short headings, listed below the table, because a terminal 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from schedlab.cli.columns import abbreviations, columns
 from schedlab.cli.explain_numbers import choice, node_numbers, versus
@@ -95,7 +95,9 @@ def _filter_table(explanation: Mapping[str, Any], *, wide: bool) -> str:
     marks = _Marks(plugins, [short[plugin] for plugin in plugins])
     rows = [["NODE", marks.heading, "VERDICT"]]
     shown = nodes if wide else nodes[:_NODES_SHOWN]
-    rows += [[entry["node"], marks.of(entry["plugins"]), clipped(_verdict(entry, explanation))] for entry in shown]
+    for entry in shown:
+        said = marks.of(entry["plugins"])
+        rows.append([entry["node"], said.marks, clipped(_verdict(entry, explanation, said.failed))])
     legend = ", ".join(f"{short[plugin]} {plugin}" for plugin in plugins)
     skipped = [plugin for plugin, verdict in explanation["preFilter"].items() if verdict["code"] == "Skip"]
     lines = ["Filter (ok passed, NO failed, - not asked)", *columns(rows), *_more(nodes, shown), f"  {legend}"]
@@ -106,22 +108,30 @@ def _filter_table(explanation: Mapping[str, Any], *, wide: bool) -> str:
     return "\n".join(lines)
 
 
+class _Said(NamedTuple):
+    """What all plugins say of a node: a line with a mark each, and those that do not let it pass with their words."""
+
+    marks: str
+    failed: Sequence[tuple[str, str]]
+
+
 class _Marks:
-    """The columns of plugins: one mark each, of which nodes of the same verdicts share the line."""
+    """The columns of plugins: one mark each; nodes of the same verdicts share the line."""
 
     def __init__(self, plugins: Sequence[str], headings: Sequence[str]) -> None:
         self._plugins = plugins
         self._form = "  ".join(f"%-{max(len(heading), 2)}s" for heading in headings)
-        self._known: dict[tuple[tuple[str, str], ...], str] = {}
+        self._known: dict[tuple[tuple[str, ...], ...], _Said] = {}
         self.heading = self._form % tuple(headings)
 
-    def of(self, verdicts: Mapping[str, str]) -> str:
-        """Return the marks of a node."""
-        said = tuple(verdicts.items())
-        line = self._known.get(said)
-        if line is None:
-            line = self._known[said] = self._form % tuple(_mark(verdicts.get(plugin)) for plugin in self._plugins)
-        return line
+    def of(self, verdicts: Mapping[str, str]) -> _Said:
+        """Return what is said of a node."""
+        key = tuple(verdicts), tuple(verdicts.values())
+        said = self._known.get(key)
+        if said is None:
+            line = self._form % tuple(_mark(verdicts.get(plugin)) for plugin in self._plugins)
+            said = self._known[key] = _Said(line, [each for each in verdicts.items() if each[1] != "passed"])
+        return said
 
 
 def _mark(verdict: str | None) -> str:
@@ -130,12 +140,11 @@ def _mark(verdict: str | None) -> str:
     return "ok" if verdict == "passed" else "NO"
 
 
-def _verdict(entry: Mapping[str, Any], explanation: Mapping[str, Any]) -> str:
+def _verdict(entry: Mapping[str, Any], explanation: Mapping[str, Any], failed: Iterable[tuple[str, str]]) -> str:
     if entry["verdict"] == "passed":
         return "fits"
     if entry["verdict"] == "failed":
-        failed = {plugin: text for plugin, text in entry["plugins"].items() if text != "passed"}
-        return "; ".join(f"{plugin}: {_cause(entry, plugin, text)}" for plugin, text in failed.items())
+        return "; ".join([f"{plugin}: {_cause(entry, plugin, text)}" for plugin, text in failed])
     if entry["verdict"] == "excluded":
         return "left out before filtering"
     if explanation["result"] == "error":

@@ -89,11 +89,18 @@ def _call(home: Home, method: str, path: str, body: object, timeout_s: float) ->
 
 
 def decoded(content: bytes) -> Any:
-    """Return what JSON says; the collector, which finds no cycles in it, does not look at it meanwhile."""
+    """Return what JSON says."""
+    with uncollected():
+        return orjson.loads(content)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Keep the collector from looking at what is made meanwhile: there are no cycles in what JSON says."""
     is_enabled = gc.isenabled()
     gc.disable()
     try:
-        return orjson.loads(content)
+        yield
     finally:
         if is_enabled:
             gc.enable()
