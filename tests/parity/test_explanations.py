@@ -10,16 +10,26 @@ import pytest
 from schedlab.cli.explain_text import explain_text
 from schedlab.scheduler.framework.explanations import evaluate
 from tests.parity import families, places
-from tests.parity.explaining import Explanation, explained
+from tests.parity.explaining import Explanation, explained, seen
 from tests.parity.families import Case
+from tests.support import plain_facts
+from tests.support.plain_manifests import name_of
 
 # Whichever of them comes first explains all cases.
 pytestmark = pytest.mark.timeout(600)
 
 #: Families of random mixes, which together try more than a thousand pods.
 MIXES = ("medium", "spread", "podaffinity", "preemptmixed")
+#: Families of other things that facts speak of.
+OTHERS = (
+    *("declaredfeatures", "dra", "dramixed", "nodebasic", "ports"),
+    *("volbinding", "vollimits", "volmixed", "volrestrict", "volzone"),
+)
 #: What became of claims and devices in the attempt itself is seen as it is now.
 OF_NOW = ("VolumeBinding", "DynamicResources")
+NOMINATED = "nominated here"
+NODES_MAX = 60
+CHECKED_MIN = 60
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +86,22 @@ def test_facts_agree_with_every_verdict(mixed: list[tuple[Case, Explanation]]) -
                 assert fits == (entry["plugins"][plugin] == "passed") or plugin in OF_NOW, (*where, plugin, facts)
             if "failedPlugin" in entry:
                 assert entry["facts"][entry["failedPlugin"]], where
+
+
+@pytest.mark.parametrize("family", [*MIXES, *OTHERS])
+def test_every_number_and_name_of_a_fact_is_true(family: str) -> None:
+    """Worked out again from the manifests of that moment alone; of the largest cases so many nodes as fit the time."""
+    checked = 0
+    for _, found in seen(families.read(families.find(places.CORPUS, [family])[family])):
+        for explanation, sight in found:
+            manifests = {name_of(node): node for node in sight.nodes}
+            for entry in explanation["nodes"][:NODES_MAX]:
+                for plugin, facts in entry.get("facts", {}).items():
+                    # Pods that are nominated are not where the manifests say.
+                    if not any(NOMINATED in fact["text"] for fact in facts):
+                        plain_facts.check(sight, manifests[entry["node"]], plugin, facts)
+                        checked += 1
+    assert checked >= CHECKED_MIN, (family, checked)
 
 
 REPORTS = families.read(families.find(places.REPORTS, ["reports"])["reports"]) if places.REPORTS.is_dir() else []

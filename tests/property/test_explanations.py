@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,8 @@ from schedlab.scheduler.framework.interface import CycleState
 from schedlab.scheduler.framework.status import Code, Status, code_of
 from schedlab.scheduler.plugins.registry import IN_TREE
 from tests.property.clusters import Bench, Draw, benches
+from tests.support import plain_facts
+from tests.support.plain_manifests import Sight
 
 
 def plugins_with(bench: Bench, method: str) -> list[Any]:
@@ -48,6 +51,29 @@ def check_filter(plugin: Any, bench: Bench) -> None:
 
         verdict = plugin.filter(state, bench.pod, info)
         assert all(fact.fits for fact in facts) == (code_of(verdict) == Code.SUCCESS), (plugin.name, info.name, facts)
+
+
+@given(bench=benches(), data=st.data())
+def test_every_number_and_name_of_a_fact_is_true(bench: Bench, data: st.DataObject) -> None:
+    """Worked out again from the manifests alone."""
+    check_facts(bench)
+    bench.change(data.draw)
+    check_facts(bench)
+
+
+def check_facts(bench: Bench) -> None:
+    table = bench.scheduler.cache.table
+    nodes = [msgspec.to_builtins(info.node) for info in table.infos]
+    pods = {info.name: [msgspec.to_builtins(pod.pod) for pod in info.pods] for info in table.infos}
+    sight = Sight(msgspec.to_builtins(bench.pod.pod), nodes, pods)
+    for plugin in plugins_with(bench, "explain_filter"):
+        state = CycleState()
+        if hasattr(plugin, "pre_filter") and plugin.pre_filter(state, bench.pod, table)[1] is not None:
+            continue
+        for info, node in zip(table.infos, nodes, strict=True):
+            facts = plugin.explain_filter(state, bench.pod, info)
+            told = [{"text": fact.text, "fits": fact.fits, **fact.values} for fact in facts]
+            plain_facts.check(sight, node, plugin.name, told)
 
 
 @given(bench=benches(), data=st.data())

@@ -396,7 +396,7 @@ class _Search:
             return False
         if not _all_match(f"claim {_key(claim)}", request.selectors, device):
             return False
-        return not device.slice.is_per_device or device.nodes.matches(self._node)
+        return device.is_for(self._node)
 
     def _is_shared(self, device: SliceDevice) -> bool:
         return self._features.consumable_capacity and device.device.allow_multiple_allocations

@@ -76,6 +76,10 @@ class SliceDevice:
         self._facts = DeviceFacts(spec.driver, device)
         self._verdicts: dict[str, bool] = {}
 
+    def is_for(self, node: Node) -> bool:
+        """Whether a node that the slice is for can use the device; raises NodeSelectionError."""
+        return not self.slice.is_per_device or self.nodes.matches(node)
+
     def matches(self, expression: str) -> bool:
         """Whether a selector that compiles holds for the device; CelError when it cannot be said."""
         verdict = self._verdicts.get(expression)

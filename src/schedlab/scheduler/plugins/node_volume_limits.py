@@ -116,7 +116,8 @@ class NodeVolumeLimits:
             used, limit = sum(of == driver for of in attached.values()), limits.get(driver)
             fits = limit is None or not new or used + new <= limit
             most = "has no limit" if limit is None else f"takes {limit}"
-            text = f"driver {driver} {most}: {used} volumes are there, the pod brings {new} more"
+            there_are = "1 volume is" if used == 1 else f"{used} volumes are"
+            text = f"driver {driver} {most}: {there_are} there, the pod brings {new} more"
             facts.append(Fact(text, {"driver": driver, "limit": limit, "attached": used, "needs": new}, fits))
         if status is not None and all(fact.fits for fact in facts):
             facts.append(Fact(status.message, {}, fits=False))

@@ -99,6 +99,8 @@ class VolumeZone:
             value = labels.get(key, labels.get(_STABLE_LABEL.get(key, key)))
             wanted = " or ".join(sorted(values))
             has = f"the node has {key}={value}" if value is not None else f"the node has no {key}"
+            if not knows_zones:
+                has = "the node has no label of a zone or region, which counts as every one"
             described = {"label": key, "wants": sorted(values), "has": value}
             facts.append(Fact(f"a volume is in {key}={wanted}, {has}", described, value in values or not knows_zones))
         return facts

@@ -75,10 +75,10 @@ def _amount(request: Any) -> str:
 def _offered(devices: Devices, node: Node) -> dict[str, Any]:
     """Count the devices for a node, and name the claims that have some of them."""
     try:
-        pools = devices.slices.pools_for(node)
+        slices = [each for pool in devices.slices.pools_for(node) for each in pool.slices]
+        ids = {device.id: None for each in slices for device in each.devices if device.is_for(node)}
     except NodeSelectionError:
-        pools = ()
-    ids = {device.id: None for pool in pools for each in pool.slices for device in each.devices}
+        ids = {}
     taken = devices.claims.allocated_state()
     held = [device for device in ids if taken.is_allocated(device)]
     names = {tuple(device): None for device in held}

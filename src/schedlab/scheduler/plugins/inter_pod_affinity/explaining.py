@@ -106,7 +106,7 @@ def _affinity(state: FilterState, near: PodsNear, node: NodeInfo) -> Fact:
     if state.is_first_of_series:
         text = f"wants to be near pods {selector}: there is none yet and the pod is one itself, so any {key} will do"
         return Fact(text, values, fits=True)
-    what = f"{count} such pods" if count else "no such pod"
+    what = f"{count} such pod{'s' * (count > 1)}" if count else "no such pod"
     return Fact(f"wants to be near pods {selector}: {key}={value} has {what}", values, count > 0)
 
 

@@ -262,12 +262,11 @@ def _explain_domain(domains: Domains, info: NodeInfo) -> Fact:
     fewest = next((name for name, number in counts.items() if number == minimum), "")
     least = f"the fewest are {minimum} in {fewest}" if fewest else f"the fewest are {minimum}"
     if len(counts) < constraint.min_domains:
-        least = (
-            f"the fewest count as 0 because there are {len(counts)} domains and minDomains is {constraint.min_domains}"
-        )
+        there = "is 1 domain" if len(counts) == 1 else f"are {len(counts)} domains"
+        least = f"the fewest count as 0 because there {there} and minDomains is {constraint.min_domains}"
         values["minDomains"] = constraint.min_domains
     text = (
-        f"{key}={value} has {count} matching pods and would have {after}, {least}: "
+        f"{key}={value} has {count} matching pod{'s' * (count != 1)} and would have {after}, {least}: "
         f"skew {skew} {'is within' if fits else 'exceeds'} maxSkew {constraint.max_skew}"
     )
     return Fact(text, {**values, "domain": value, "count": count, "countWithPod": after, "skew": skew}, fits)
