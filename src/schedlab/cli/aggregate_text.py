@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from schedlab.cli.plain_text import clipped, one_line
+from schedlab.cli.plain_text import clipped, counted, one_line
 
 _NAMES_MAX = 5
 
@@ -14,11 +14,14 @@ def pending_text(answer: Mapping[str, Any]) -> str:
     """Return the text of all waiting pods by reason."""
     if not answer["pending"]:
         return f"no pod waits; there are {answer['pods']}"
-    lines = [f"{answer['pending']} of {answer['pods']} pods wait", "", "PODS  REASON"]
+    lines = [f"{answer['pending']} of {counted(answer['pods'], 'pod waits', 'pods wait')}", "", "PODS  REASON"]
     lines += [f"{entry['pods']:>4}  {clipped(one_line(entry['reason']))}" for entry in answer["reasons"]]
     for group in answer["groups"]:
         lines += ["", _names(group["pods"])]
-        reasons = [f"  {clipped(one_line(entry['reason']))} (on {entry['nodes']} nodes)" for entry in group["reasons"]]
+        reasons = [
+            f"  {clipped(one_line(entry['reason']))} (on {counted(entry['nodes'], 'node')})"
+            for entry in group["reasons"]
+        ]
         lines += reasons or [f"  {clipped(one_line(group['message']))}"]
         if group["fits"] and not group["fix"]:
             lines.append(f"  {group['help']}")
@@ -37,7 +40,7 @@ def _names(names: Sequence[str]) -> str:
 
 def not_full_text(answer: Mapping[str, Any]) -> str:
     """Return the text of what keeps free capacity from being used."""
-    lines = [f"{answer['nodes']} nodes", *_resources(answer["resources"], "")]
+    lines = [counted(answer["nodes"], "node"), *_resources(answer["resources"], "")]
     for group in answer["groups"]:
         lines += ["", f"{group['nodes']} x {group['group']}", *_resources(group["resources"], "  ")]
     if answer["taints"]:
@@ -53,7 +56,7 @@ def not_full_text(answer: Mapping[str, Any]) -> str:
     if typical is not None:
         lines.append(f"Typical pods ({typical['cpu']} cpu, {typical['memory']} memory) that fit: {typical['fit']}")
     for entry in answer["keptAway"]:
-        room = f"{entry['nodes']} nodes with room ({entry['cpu']} cpu, {entry['memory']} memory free)"
+        room = f"{counted(entry['nodes'], 'node')} with room ({entry['cpu']} cpu, {entry['memory']} memory free)"
         lines.append(f"{entry['plugin']} alone keeps {_names(entry['pods'])} from {room}")
     return "\n".join(lines)
 
@@ -61,7 +64,9 @@ def not_full_text(answer: Mapping[str, Any]) -> str:
 def _resources(resources: Sequence[Mapping[str, Any]], indent: str) -> list[str]:
     lines = []
     for entry in resources:
-        causes = [f"{cause['amount']} {cause['cause']} ({cause['nodes']} nodes)" for cause in entry["causes"]]
+        causes = [
+            f"{cause['amount']} {cause['cause']} ({counted(cause['nodes'], 'node')})" for cause in entry["causes"]
+        ]
         free = f"free {entry['free']}" + (f": {', '.join(causes)}" if causes else "")
         lines.append(f"{indent}{entry['resource']}: {entry['requested']} of {entry['allocatable']} requested, {free}")
     return lines

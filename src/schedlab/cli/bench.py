@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from schedlab.cli.plain_text import counted
 from schedlab.decisions.annotations import AnnotationMode
 from schedlab.kernel.errors import SchedlabError
 from schedlab.scheduler_perf import RunOptions, TestCase, Workload, load, machine, run, shipped
@@ -196,7 +197,7 @@ def _tell(case: TestCase, workload: Workload, lines: Sequence[Mapping[str, Any]]
         f"cpu {line['cpuMicrosecondsPerPod']:.0f} us/pod{by_cpu}{clients}"
     )
     _say(
-        f"  memory {line['memoryPeakMiB']} MiB at most, {line['attempts']} attempts recorded at "
+        f"  memory {line['memoryPeakMiB']} MiB at most, {counted(line['attempts'], 'attempt')} recorded at "
         f"{line['recordedBytesPerAttempt']} bytes, set-up {line['setupSeconds']:.1f} s"
     )
     for stage, cost in line["stageMicrosecondsPerPod"].items():

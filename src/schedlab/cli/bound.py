@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from schedlab.cli.asked_cluster import RUNNING, AskedCluster
 from schedlab.cli.kube_context import NameOption
 from schedlab.cli.options import read_seconds
+from schedlab.cli.plain_text import counted
 from schedlab.kernel.errors import SchedlabError
 
 
@@ -84,13 +85,17 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
     yield _answer_line(answer)
     best, proven = answer["best"], answer["bound"]
     if best != answer["achieved"] and not _is_told(answer):
-        what = f"A placement on {best} nodes" if answer["goal"] == "nodes" else f"A placement of {best} pods"
+        what = (
+            f"A placement on {counted(best, 'node')}"
+            if answer["goal"] == "nodes"
+            else f"A placement of {counted(best, 'pod')}"
+        )
         yield f"{what} that meets what is counted is known."
     if not answer["proven"]:
         yield f"What is best lies between {min(best, proven)} and {max(best, proven)}: a gap of {_gap(best, proven)}."
     yield ""
     yield (
-        f"{answer['pods']} pods of {_kinds(answer['groups'])} and {answer['nodes']} nodes of {_kinds(answer['classes'])}, "
+        f"{counted(answer['pods'], 'pod')} of {_kinds(answer['groups'])} and {counted(answer['nodes'], 'node')} of {_kinds(answer['classes'])}, "
         f"{'every node by itself' if answer['exact'] else 'equal nodes together: there are too many for each by itself'}"
     )
     yield f"counted   {'; '.join(answer['modelled'])}"
@@ -104,10 +109,13 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
 def _answer_line(answer: Mapping[str, Any]) -> str:
     achieved, best = answer["achieved"], answer["best"]
     if answer["goal"] == "nodes":
-        line, verb = f"The scheduler uses {achieved} of {answer['nodes']} nodes for {answer['pods']} pods", "use fewer"
+        line, verb = (
+            f"The scheduler uses {achieved} of {counted(answer['nodes'], 'node')} for {counted(answer['pods'], 'pod')}",
+            "use fewer",
+        )
         enough = f"{best} are enough"
     else:
-        line, verb = f"The scheduler has placed {achieved} of {answer['pods']} pods", "place more"
+        line, verb = f"The scheduler has placed {achieved} of {counted(answer['pods'], 'pod')}", "place more"
         enough = f"{best} can be placed"
     if answer["bound"] == achieved:
         return f"{line}; no scheduler can {verb}."

@@ -15,6 +15,7 @@ from cyclopts import Parameter
 from schedlab.cli.compare_html import compare_html
 from schedlab.cli.compare_text import compare_text
 from schedlab.cli.output_file import check_file, write_file
+from schedlab.cli.plain_text import counted
 from schedlab.kernel.errors import SchedlabError
 from schedlab.scenario.comparing import Variant
 from schedlab.scenario.comparing import compare as compare_variants
@@ -60,9 +61,9 @@ def compare(
         write_file(html, [compare_html(found)], "--html")
     print(json.dumps(found.data(), indent=2) if output == "json" else compare_text(found, str(file)))
     runs = len(found.seeds) * len(found.configs)
-    print(f"{runs} runs in {time.perf_counter() - started:.1f}s", file=sys.stderr)
+    print(f"{counted(runs, 'run')} in {time.perf_counter() - started:.1f}s", file=sys.stderr)
     if found.interrupted:
-        print(f"interrupted: {len(found.seeds)} of {len(numbers)} seeds are told", file=sys.stderr)
+        print(f"interrupted: {len(found.seeds)} of {counted(len(numbers), 'seed')} are told", file=sys.stderr)
         return 130
     return 0
 
@@ -73,6 +74,6 @@ def _progress(total: int) -> Callable[[int], None]:
     def show(finished: int) -> None:
         if sys.stderr.isatty():
             end = "\n" if finished == total else ""
-            print(f"\r{finished} of {total} seeds", end=end, file=sys.stderr, flush=True)
+            print(f"\r{finished} of {counted(total, 'seed')}", end=end, file=sys.stderr, flush=True)
 
     return show

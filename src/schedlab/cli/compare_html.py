@@ -9,6 +9,7 @@ from typing import Any, Final
 from schedlab.cli.charts import colour
 from schedlab.cli.compare_text import difference_text, letter, number_text
 from schedlab.cli.html_page import html_page, row, table
+from schedlab.cli.plain_text import counted
 from schedlab.cli.series_html import series_html
 from schedlab.scenario.comparing import Comparison
 from schedlab.scenario.pairing import flipped_by
@@ -73,7 +74,7 @@ def _moved(found: Comparison, place: int) -> Iterator[str]:
         yield "<p>None.</p>"
         return
     if count > len(moved):
-        yield f"<p>{count} pods; the first {len(moved)} of them:</p>"
+        yield f"<p>{counted(count, 'pod')}; the first {len(moved)} of them:</p>"
     other = letter(place + 1)
     head = ("seed", "pod", "node with A", f"node with {other}", "flipped by", "why")
     cells = (

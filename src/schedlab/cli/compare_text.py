@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from schedlab.cli.columns import columns
+from schedlab.cli.plain_text import counted
 from schedlab.scenario.comparing import Comparison
 from schedlab.scenario.pairing import CONFIGURATION, by_plugin
 
@@ -18,7 +19,7 @@ def compare_text(found: Comparison, location: str) -> str:
 
 
 def _lines(found: Comparison, location: str) -> Iterator[str]:
-    seeds = f"seed {found.seeds[0]}" if len(found.seeds) == 1 else f"{len(found.seeds)} seeds"
+    seeds = f"seed {found.seeds[0]}" if len(found.seeds) == 1 else counted(len(found.seeds), "seed")
     yield f"{found.scenario} ({location}), {seeds}"
     yield f"scheduler service time {found.service_time}"
     yield ""
@@ -31,7 +32,7 @@ def _lines(found: Comparison, location: str) -> Iterator[str]:
     for place, name in enumerate(found.configs):
         failed = sum(bool(runs[place]["failed"]) for runs in found.runs)
         if failed:
-            yield f"{letter(place)}  {name}: assertions fail in {failed} of {len(found.seeds)} runs"
+            yield f"{letter(place)}  {name}: assertions fail in {failed} of {counted(len(found.seeds), 'run')}"
 
 
 def letter(place: int) -> str:
@@ -80,7 +81,7 @@ def reason_text(moved: Mapping[str, Any]) -> str:
 
 def _moved(found: Comparison, place: int, name: str) -> Iterator[str]:
     moved = found.moved[place]
-    yield f"{found.moved_counts[place]} pods are placed elsewhere with {letter(place + 1)}  {name}"
+    yield f"{counted(found.moved_counts[place], 'pod is', 'pods are')} placed elsewhere with {letter(place + 1)}  {name}"
     for plugin, count in by_plugin(moved).items():
         yield f"  {count} by {plugin}"
     rows = [

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from schedlab.cli.columns import columns
+from schedlab.cli.plain_text import counted
 
 _TIED_SHOWN: Final = 10
 
@@ -73,14 +74,16 @@ def versus(explanation: Mapping[str, Any]) -> str:
     if "notScored" in found:
         failed = "; ".join(f"{plugin}: {text}" for plugin, text in found["failed"].items())
         why = {"notVisited": "it was not visited", "excluded": "it was left out before filtering"}.get(found["verdict"])
-        pair = f"{found['of'] or 'No node'} against {found['node']}"
-        return f"{pair}: {found['notScored'] or 'the pod'} was not scored ({failed or why or 'no node was'})."
+        because = f"{found['notScored'] or 'the pod'} was not scored ({failed or why or 'no node was'})"
+        if not found["of"]:
+            return f"There is nothing to compare {found['node']} with, as the pod was put on no node: {because}."
+        return f"{found['of']} and {found['node']} cannot be compared: {because}."
     rows = [["PLUGIN", "POINTS"]]
     rows += [[plugin, f"{points:+d}"] for plugin, points in found["byPlugin"].items()]
     if found.get("byExtenders"):
         rows.append(["extenders", f"{found['byExtenders']:+d}"])
     rows.append(["together", f"{found['margin']:+d}"])
-    return "\n".join([f"{found['of']} against {found['node']} ({found['total']})", *columns(rows)])
+    return "\n".join([f"{found['of']} compared with {found['node']} ({found['total']})", *columns(rows)])
 
 
 def choice(explanation: Mapping[str, Any], *, wide: bool) -> str:
@@ -99,7 +102,9 @@ def choice(explanation: Mapping[str, Any], *, wide: bool) -> str:
         tied = ", ".join(found["tied"][:_TIED_SHOWN]) + (", …" if len(found["tied"]) > _TIED_SHOWN else "")
         outcomes = sorted(found["luck"]["outcomes"].items(), key=lambda each: (-each[1], each[0]))[:_TIED_SHOWN]
         chances = ", ".join(f"{node} {count}" for node, count in outcomes)
-        lines.append(f"Tied at the top: {tied}. In {found['luck']['seeds']} runs with other dice: {chances}.")
+        lines.append(
+            f"Tied at the top: {tied}. In {counted(found['luck']['seeds'], 'run')} with other dice: {chances}."
+        )
     narrow = {plugin: each for plugin, each in found["weights"].items() if _is_narrow(each) or wide}
     if narrow:
         rows = [["PLUGIN", "WEIGHT", "STANDS FROM", "TO"]]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from schedlab.cli.columns import columns
+from schedlab.cli.plain_text import counted
 
 _MOVES_SHOWN: Final = 10
 _CANDIDATES_SHOWN: Final = 20
@@ -49,7 +50,7 @@ def queue(explanation: Mapping[str, Any], *, wide: bool) -> str:
 
 
 def _place(found: Mapping[str, Any]) -> str:
-    return f"{found['place']} since {found['since']}, after {found['attempts']} attempts"
+    return f"{found['place']} since {found['since']}, after {counted(found['attempts'], 'attempt')}"
 
 
 def _waits(found: Mapping[str, Any]) -> list[str]:
@@ -70,5 +71,5 @@ def _hints(found: Mapping[str, Any]) -> list[str]:
     lines = []
     for event in found["skipped"]:
         answers = ", ".join(f"{plugin} {answer}" for plugin, answer in event["answers"].items()) or "nobody was asked"
-        lines.append(f"  {event['event']} happened {event['count']} times and did not help: {answers}")
+        lines.append(f"  {event['event']} happened {counted(event['count'], 'time')} and did not help: {answers}")
     return lines

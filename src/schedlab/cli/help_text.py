@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from schedlab.cli.plain_text import counted
+
 
 def help_text(answer: Mapping[str, Any]) -> str:
     """Return the text of an answer of what-would-help."""
     lines = [f"Pod {answer['pod']}: {answer['message']}"]
     if not answer["suggestions"] and not answer["fits"]:
         tried = answer["attempts"]
-        lines.append(f"No change that is known here would let it be scheduled ({tried} attempts were tried on a fork).")
+        lines.append(
+            f"No change that is known here would let it be scheduled ({counted(tried, 'attempt was', 'attempts were')} made on a fork)."
+        )
     return "\n".join([*lines, "", *_suggestions(answer["suggestions"])]).rstrip()
 
 

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, kubeconfig_paths, resolve
+from schedlab.cli.plain_text import counted
 from schedlab.cluster.home import Home
 from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.manifests import read_objects
@@ -100,7 +101,7 @@ def _from_files(home: Home, paths: Sequence[Path]) -> int:
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     answer = simulator_api.ask(home, "POST", "/api/v1/objects", objects)
-    print(f"{answer['objects']} objects loaded")
+    print(f"{counted(answer['objects'], 'object')} loaded")
     for problem in answer["problems"]:
         print(f"error: {problem}", file=sys.stderr)
     return 1 if answer["problems"] else 0

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from schedlab.apimachinery.quantity import QuantityError, parse
 from schedlab.cli.output_file import write_file
+from schedlab.cli.plain_text import counted
 from schedlab.kernel.errors import SchedlabError
 from schedlab.traces.alibaba import read_alibaba
 from schedlab.traces.azure import read_azure
@@ -54,7 +55,9 @@ def import_trace(
         ) from error
     for name, text in scenario_files(chosen, form):
         write_file(output / name, [text], "--output")
-    print(f"{len(chosen.objects)} objects and {len(chosen.pods)} pods; run it: schedlab run {output / 'scenario.yaml'}")
+    print(
+        f"{counted(len(chosen.objects), 'object')} and {counted(len(chosen.pods), 'pod')}; run it: schedlab run {output / 'scenario.yaml'}"
+    )
     return 0
 
 

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from schedlab.apimachinery.references import parse_pod
 from schedlab.cli.output_file import write_file
+from schedlab.cli.plain_text import counted
 from schedlab.mirror.files import read_cluster
 from schedlab.mirror.minimize import Minimizer
 from schedlab.scheduler.config.file import read_configuration
@@ -42,7 +43,10 @@ def minimize(
     minimizer = Minimizer(objects, parse_pod(pod, "default"), chosen, on_progress=_progress)
     small = minimizer.run()
     begin = "\r" if sys.stderr.isatty() else ""
-    print(f"{begin}{len(objects)} objects -> {len(small)} in {minimizer.tries} tries", file=sys.stderr)
+    print(
+        f"{begin}{counted(len(objects), 'object')} -> {len(small)} in {counted(minimizer.tries, 'try', 'tries')}",
+        file=sys.stderr,
+    )
     text = yaml.safe_dump_all(map(_manifest, small), sort_keys=False)
     if output is None:
         print(text, end="")
@@ -59,4 +63,6 @@ def _manifest(obj: Mapping[str, Any]) -> dict[str, Any]:
 
 def _progress(left: int, tries: int) -> None:
     if sys.stderr.isatty():
-        print(f"\r{left} objects left, {tries} tries ", end="", file=sys.stderr, flush=True)
+        print(
+            f"\r{counted(left, 'object')} left, {counted(tries, 'try', 'tries')} ", end="", file=sys.stderr, flush=True
+        )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from schedlab.cli.plain_text import counted
 from schedlab.cli.what_if_text import move_lines
 
 
@@ -25,15 +26,17 @@ def nodes_text(answer: Mapping[str, Any]) -> str:
     """Return the text of how many nodes of a template hold a workload."""
     name, count, pods = answer["template"], answer["nodes"], answer["pods"]
     if count is None:
-        lines = [f"{answer['tried']} new nodes like {name} are not enough for {pods} pods, and more would not help"]
+        lines = [
+            f"{counted(answer['tried'], f'new node like {name} is', f'new nodes like {name} are')} not enough for {counted(pods, 'pod')}, and more would not help"
+        ]
         lines += [f"  {number} wait: {reason}" for reason, number in answer["waits"].items()]
     elif count == 0:
-        lines = [f"no new node like {name} is needed for {pods} pods"]
+        lines = [f"no new node like {name} is needed for {counted(pods, 'pod')}"]
     else:
         used = ", ".join(f"{share:.0%} of {resource}" for resource, share in answer["used"].items())
         nodes = f"{count} new nodes like {name} hold" if count > 1 else f"one new node like {name} holds"
-        lines = [f"{nodes} {pods} pods, which ask for {used}"]
-    lines += [f"  {number} pods on {where}" for where, number in answer["placed"].items()]
+        lines = [f"{nodes} {counted(pods, 'pod')}, which ask for {used}"]
+    lines += [f"  {counted(number, 'pod')} on {where}" for where, number in answer["placed"].items()]
     return "\n".join(lines)
 
 
@@ -43,7 +46,7 @@ def drain_text(answer: Mapping[str, Any]) -> str:
     moves = answer["moves"]
     lines = [f"If {', '.join(nodes)} {'is' if len(nodes) == 1 else 'are'} emptied:", *move_lines(moves)]
     landed = Counter(move["after"] for move in moves if move["after"])
-    leaves = "1 pod leaves its place" if len(moves) == 1 else f"{len(moves)} pods leave their places"
+    leaves = counted(len(moves), "pod leaves its place", "pods leave their places")
     lines += ["", leaves if moves else "nothing moves"]
     lines += [f"  {count} to {node}" for node, count in sorted(landed.items())]
     for text, after in (("to no node: they wait", ""), ("to nowhere: nothing makes them anew", None)):

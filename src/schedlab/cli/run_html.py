@@ -8,6 +8,7 @@ from typing import Final
 
 from schedlab.cli.compare_text import number_text
 from schedlab.cli.html_page import html_page, row, scrolled, table
+from schedlab.cli.plain_text import counted
 from schedlab.cli.run_text import run_text
 from schedlab.cli.series_html import series_html
 from schedlab.scenario.judging import Verdict
@@ -50,7 +51,7 @@ def _waiting(run: Run) -> Iterator[str]:
     waiting = [pod for pod in run.pods if pod["reason"]]
     if not waiting:
         return
-    yield f"<h2>{len(waiting)} pods wait at the end</h2>"
+    yield f"<h2>{counted(len(waiting), 'pod waits', 'pods wait')} at the end</h2>"
     rows = (
         row("td", (f"{pod['namespace']}/{pod['pod']}", number_text(pod["created_s"]), pod["message"] or pod["reason"]))
         for pod in waiting[:_WAITING_SHOWN]

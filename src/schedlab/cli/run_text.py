@@ -41,10 +41,7 @@ def _lines(run: Run, location: str) -> Iterator[str]:
         f"waits        p50 {_time(metrics['wait_p50'])}, p95 {_time(metrics['wait_p95'])}, "
         f"p99 {_time(metrics['wait_p99'])}, longest {_time(metrics['wait_max'])}"
     )
-    yield (
-        f"attempts     {_n(metrics, 'attempts')}; {_n(metrics, 'preemptions')} preemptions, "
-        f"{_n(metrics, 'victims')} victims"
-    )
+    yield (f"attempts     {_n(metrics, 'attempts')}; {_counted(metrics, 'preemption')}, {_counted(metrics, 'victim')}")
     for resource in _resources(metrics):
         yield (
             f"{resource:<12} requested {_share(metrics[f'requested_mean.{resource}'])} on average, "
@@ -67,6 +64,11 @@ def _lines(run: Run, location: str) -> Iterator[str]:
 def _resources(metrics: Mapping[str, Value]) -> list[str]:
     start = "requested_mean."
     return [name.removeprefix(start) for name in metrics if name.startswith(start)]
+
+
+def _counted(metrics: Mapping[str, Value], one: str) -> str:
+    number = _n(metrics, f"{one}s")
+    return f"{number} {one}{'s' * (number != '1')}"
 
 
 def _n(metrics: Mapping[str, Value], name: str) -> str:

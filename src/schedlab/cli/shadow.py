@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, resolve
+from schedlab.cli.plain_text import counted
 
 
 def shadow(
@@ -31,10 +32,12 @@ def shadow(
 def shadow_lines(shadow: Mapping[str, Any], limit: int) -> list[str]:
     """Word what one shadow would have done."""
     lines = [
-        f"{shadow['name']} ({shadow['location']}): {shadow['differences']} of {shadow['compared']} attempts differ"
+        f"{shadow['name']} ({shadow['location']}): {shadow['differences']} of {counted(shadow['compared'], 'attempt differs', 'attempts differ')}"
     ]
     if shadow["unanswered"]:
-        lines.append(f"  {shadow['unanswered']} attempts were of schedulers that it does not have")
+        lines.append(
+            f"  {counted(shadow['unanswered'], 'attempt was', 'attempts were')} of schedulers that it does not have"
+        )
     lines += [f"  {count:6} because of {plugin}" for plugin, count in shadow["byPlugin"].items()]
     for pod in shadow["pods"][:limit]:
         here, there = pod["node"] or "no node", pod["shadowNode"] or "no node"

@@ -15,6 +15,7 @@ from cyclopts import App, Parameter
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, resolve
 from schedlab.cli.output_file import write_file
+from schedlab.cli.plain_text import counted
 from schedlab.kernel.errors import SchedlabError
 from schedlab.mirror.anonymize import Anonymizer
 from schedlab.mirror.complete_snapshot import read_complete
@@ -76,7 +77,7 @@ def save(
         _tell(document, anonymizer)
     text = orjson.dumps(document).decode() if file.suffix == ".json" else yaml.safe_dump(document, sort_keys=False)
     write_file(file, [text], private=True)
-    print(f"{sum(len(document[kind.snapshot]) for kind in KINDS)} objects saved to {file}")
+    print(f"{counted(sum(len(document[kind.snapshot]) for kind in KINDS), 'object')} saved to {file}")
     _, status = simulator_api.get(home, "/api/v1/status")
     left = [f"{count} {kind}" for kind, count in status.get("objects", {}).items() if kind in _NOT_SAVED and count]
     if left:
@@ -97,7 +98,7 @@ def restore(
     query = "?replace=true" if replace else ""
     if is_complete(file):
         answer = simulator_api.ask(resolve(name, None)[0], "POST", f"/api/v1/snapshot{query}", file.read_bytes())
-        print(f"{answer['objects']} objects loaded, with their decisions and the scheduler's configuration")
+        print(f"{counted(answer['objects'], 'object')} loaded, with their decisions and the scheduler's configuration")
         for problem in answer["problems"]:
             print(f"error: {problem}", file=sys.stderr)
         return 1 if answer["problems"] else 0
@@ -105,7 +106,7 @@ def restore(
     simulator_api.ask(resolve(name, None)[0], "POST", f"/api/v1/import{query}", document)
     count = sum(len(document.get(kind.snapshot) or ()) for kind in KINDS)
     config = ", and the scheduler's configuration" if document.get(SCHEDULER_CONFIG) else ""
-    print(f"{count} objects loaded{config}")
+    print(f"{counted(count, 'object')} loaded{config}")
     return 0
 
 
@@ -140,5 +141,7 @@ def _save_complete(file: Path, name: str | None, *, anonymize: bool) -> int:
     snapshot = read_complete(content, str(file))
     write_file(file, [content], private=True)
     attempts = sum(len(story.attempts) for story in snapshot.stories)
-    print(f"{len(snapshot.objects)} objects of revision {snapshot.revision} and {attempts} attempts saved to {file}")
+    print(
+        f"{counted(len(snapshot.objects), 'object')} of revision {snapshot.revision} and {counted(attempts, 'attempt')} saved to {file}"
+    )
     return 0

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, resolve
+from schedlab.cli.plain_text import counted
 from schedlab.kernel.errors import SchedlabError
 
 _MIB = 1 << 20
@@ -45,18 +46,18 @@ def _limits(decisions: Mapping[str, Any]) -> str:
     text = f", {decisions['bytes'] / _MIB:.0f} of {decisions['bytesMax'] / _MIB:.0f} MiB"
     if decisions["ageMaxSeconds"]:
         text += f", at most {decisions['ageMaxSeconds']} s old"
-    return text + (f"; {decisions['forgottenPods']} pods forgotten" if decisions["forgottenPods"] else "")
+    return text + (f"; {counted(decisions['forgottenPods'], 'pod')} forgotten" if decisions["forgottenPods"] else "")
 
 
 def _kept(archive: Mapping[str, Any]) -> str:
     """Say the same of the log's file."""
-    text = f"{archive['attempts']} attempts, {archive['bytes'] / _MIB:.0f} of {archive['bytesMax'] / _MIB:.0f} MiB"
+    text = f"{counted(archive['attempts'], 'attempt')}, {archive['bytes'] / _MIB:.0f} of {archive['bytesMax'] / _MIB:.0f} MiB"
     if archive["forgottenAttempts"]:
         text += f"; {archive['forgottenAttempts']} forgotten"
     if archive["lostAttempts"]:
         text += f"; {archive['lostAttempts']} LOST"
     if archive["unreadable"]:
-        text += f"; {archive['unreadable']} times UNREADABLE"
+        text += f"; {counted(archive['unreadable'], 'time')} UNREADABLE"
     return text + (f": {archive['error']}" if archive["error"] else "")
 
 
@@ -81,7 +82,7 @@ def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
         state = f"{one['state']}, {one['detail']}" if one["detail"] else one["state"]
         yield f"scheduler        {', '.join(one['names']) or 'none'}: {one['where']} ({state})"
     yield from (f"warning          {warning}" for warning in facts["warnings"])
-    yield f"decisions        {decisions['attempts']} attempts of {decisions['pods']} pods{_limits(decisions)}"
+    yield f"decisions        {counted(decisions['attempts'], 'attempt')} of {counted(decisions['pods'], 'pod')}{_limits(decisions)}"
     archive = decisions.get("archive")
     if archive is not None:
         yield f"decisions kept   {_kept(archive)}"

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from schedlab.cli.plain_text import counted
 from schedlab.cli.run_files import Tables, write_table
 from schedlab.cli.sweep_options import ResultsOption, WorkersOption, progress_bar, worker_count
 from schedlab.cli.sweep_text import sweep_text
@@ -68,9 +69,9 @@ def sweep(
     print(json.dumps(found.data(), indent=2) if output == "json" else sweep_text(found, str(file)))
     made = len(found.rows) - found.known
     known = f", {found.known} were there already" if found.known else ""
-    print(f"{made} runs in {time.perf_counter() - started:.1f}s{known}; see {folder}", file=sys.stderr)
+    print(f"{counted(made, 'run')} in {time.perf_counter() - started:.1f}s{known}; see {folder}", file=sys.stderr)
     if found.interrupted:
-        print(f"interrupted: {len(found.rows)} of {len(plan.tasks)} runs are told", file=sys.stderr)
+        print(f"interrupted: {len(found.rows)} of {counted(len(plan.tasks), 'run')} are told", file=sys.stderr)
         return 130
     return 1 if found.failed else 0
 

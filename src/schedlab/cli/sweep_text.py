@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from schedlab.cli.columns import columns
 from schedlab.cli.compare_text import number_text
+from schedlab.cli.plain_text import counted
 from schedlab.scenario.sweeps.results import SweepResult
 
 _POINTS_SHOWN: Final = 40
@@ -20,7 +21,7 @@ def sweep_text(found: SweepResult, location: str) -> str:
 
 def _lines(found: SweepResult, location: str) -> Iterator[str]:
     points = found.points()
-    yield f"{found.plan.scenario} ({location}), {len(points)} points, {len(found.plan.tasks)} runs; means over seeds"
+    yield f"{found.plan.scenario} ({location}), {len(points)} points, {counted(len(found.plan.tasks), 'run')}; means over seeds"
     yield ""
     rows = [_cells(found, point) for point in points[:_POINTS_SHOWN]]
     yield from columns([[*found.plan.names, "runs", *found.plan.metrics], *rows])
@@ -29,16 +30,16 @@ def _lines(found: SweepResult, location: str) -> Iterator[str]:
     yield ""
     failed = found.failed
     if failed:
-        yield f"{len(failed)} runs failed"
+        yield f"{counted(len(failed), 'run')} failed"
         yield from (f"  {_name(row)}: {' '.join(row['reason'].split())}" for row in failed[:_FAILED_SHOWN])
         if len(failed) > _FAILED_SHOWN:
             yield f"  and {len(failed) - _FAILED_SHOWN} more"
     asserted = sum(bool(row.get("assertions")) for row in found.rows.values())
     if asserted:
-        yield f"assertions fail in {asserted} runs"
+        yield f"assertions fail in {counted(asserted, 'run')}"
     refused = [row["problems"][0] for row in found.rows.values() if row.get("problems")]
     if refused:
-        yield f"the API refused something in {len(refused)} runs, first: {refused[0]}"
+        yield f"the API refused something in {counted(len(refused), 'run')}, first: {refused[0]}"
     yield f"digest {found.digest or 'none: not all runs are finished'}"
 
 

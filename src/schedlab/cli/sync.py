@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, kubeconfig_paths, resolve
+from schedlab.cli.plain_text import counted
 
 _PATH = "/api/v1/sources/sync"
 
@@ -53,7 +54,7 @@ def status_lines(status: Mapping[str, Any], *, compare: bool) -> list[str]:
         return ["nothing is followed"]
     lines = [
         f"state     {status['state']}",
-        f"waiting   {status['backlog']} changes, {status['lagSeconds']:.3f} s behind",
+        f"waiting   {counted(status['backlog'], 'change')}, {status['lagSeconds']:.3f} s behind",
     ]
     if status.get("lacking"):
         lines.append(f"lacking   {', '.join(status['lacking'])}")
@@ -63,7 +64,7 @@ def status_lines(status: Mapping[str, Any], *, compare: bool) -> list[str]:
     agreement = status["agreement"]
     both = agreement["same"] + agreement["different"]
     if both:
-        share = f"{100 * agreement['share']:.1f} % of {both} pods"
+        share = f"{100 * agreement['share']:.1f} % of {counted(both, 'pod')}"
         lines.append(
             f"placed as there: {share}; only there {agreement['onlyThere']}, only here {agreement['onlyHere']}"
         )

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from schedlab.apimachinery.references import parse_pod
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, resolve
-from schedlab.cli.plain_text import plain
+from schedlab.cli.plain_text import counted, plain
 
 
 def trace(
@@ -52,7 +52,7 @@ def trace_text(body: Mapping[str, Any]) -> Iterator[str]:
     for span in spans:
         yield f"  +{span['afterSeconds']:<12.6f} {span['step']:<{width}}  {span['text']}"
     if body["forgotten"]:
-        yield f"  {body['forgotten']} steps in between are forgotten"
+        yield f"  {counted(body['forgotten'], 'step in between is', 'steps in between are')} forgotten"
     reserved = body["reservation"]
     if reserved is not None:
         yield ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from schedlab.cli.plain_text import counted
+
 
 def what_if_text(answer: Mapping[str, Any]) -> str:
     """Return the text of an answer of what-if."""
@@ -13,12 +15,12 @@ def what_if_text(answer: Mapping[str, Any]) -> str:
     moves = answer["moves"]
     lines = [f"If you {', then '.join(answer['changes'])}:"]
     if not moves:
-        lines += ["", f"nothing moves: all {answer['pods']} pods stay as they are"]
+        lines += ["", f"nothing moves: {counted(answer['pods'], 'pod stays as it is', 'pods stay as they are')}"]
     lines += move_lines(moves)
     if moves:
         waiting = sum(move["after"] == "" for move in moves)
-        tail = f", {waiting} of them wait" if waiting else ""
-        lines += ["", f"{len(moves)} pod{'s' if len(moves) > 1 else ''}{tail}"]
+        tail = ", " + counted(waiting, "of them waits", "of them wait") if waiting else ""
+        lines += ["", counted(len(moves), "pod") + tail]
     lines += [f"warning: {problem}" for problem in answer["problems"]]
     return "\n".join(lines)
 
@@ -44,9 +46,9 @@ def _then_text(answer: Mapping[str, Any]) -> str:
         lines += [f"    in truth: {_place(move['really'], 'gone')}", f"    {move['why']}"]
     otherwise = sum(move["after"] != move["really"] for move in moves)
     end = f"would be elsewhere than they were in truth by {really['time']}"
-    lines += ["", f"{otherwise} of {answer['pods']} pods {end}"]
+    lines += ["", f"{otherwise} of {counted(answer['pods'], 'pod')} {end}"]
     if really["came"]:
-        lines.append(f"{really['came']} pods have come in truth that the fork does not know")
+        lines.append(f"{counted(really['came'], 'pod has', 'pods have')} come in truth that the fork does not know")
     return "\n".join([*lines, *(f"warning: {problem}" for problem in answer["problems"])])
 
 

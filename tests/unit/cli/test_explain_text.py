@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from schedlab.cli.explain_numbers import versus
 from schedlab.cli.explain_text import explain_text
 from schedlab.decisions.explain import explain
 from schedlab.decisions.log import DecisionLog
@@ -109,3 +110,15 @@ def test_results_of_plugins_and_hooks() -> None:
     text = explain_text(_explain(records.scheduled(custom={"example.com/data": '{"a":1}'})))
 
     assert text.endswith('Results of plugins and hooks\n  example.com/data: {"a":1}')
+
+
+def test_a_comparison_without_scores_says_why() -> None:
+    found = {"node": "b", "notScored": "b", "verdict": "", "failed": {"NodeResourcesFit": "Insufficient cpu"}}
+
+    assert versus({"versus": {"of": "a", **found}}) == (
+        "a and b cannot be compared: b was not scored (NodeResourcesFit: Insufficient cpu)."
+    )
+    assert versus({"versus": {"of": "", **found}}) == (
+        "There is nothing to compare b with, as the pod was put on no node: "
+        "b was not scored (NodeResourcesFit: Insufficient cpu)."
+    )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+from schedlab.cli import plain_text
 from schedlab.cli.columns import columns
-from schedlab.cli.plain_text import clipped, one_line, plain
+from schedlab.cli.plain_text import clipped, counted, one_line, plain
 
 
 @pytest.mark.parametrize(
@@ -30,3 +34,25 @@ def test_a_cell_is_on_one_line() -> None:
 def test_a_long_text_is_cut_and_says_so() -> None:
     assert clipped("x" * 1000) == "x" * 1000
     assert clipped("x" * 1001) == "x" * 1000 + "… (1001 characters, -o json has them all)"
+
+
+def test_one_thing_is_one_thing() -> None:
+    assert [counted(number, "attempt") for number in (0, 1, 2)] == ["0 attempts", "1 attempt", "2 attempts"]
+    assert counted(1, "pod waits", "pods wait") == "1 pod waits"
+    assert counted(3, "pod waits", "pods wait") == "3 pods wait"
+
+
+#: Things that are counted; `N pods` of a number that is written out as it is may be one.
+COUNTS = re.compile(
+    r"\{[^{}:]+\} (attempts|pods|nodes|objects|runs|seeds|steps|victims|preemptions|changes|tries|decisions|events)\b(?!/)"
+)
+
+
+def test_every_number_of_things_is_counted() -> None:
+    """Refusals speak of numbers that are never one."""
+    for file in sorted(Path(plain_text.__file__).parent.rglob("*.py")):
+        for line in file.read_text().splitlines():
+            found = COUNTS.search(line)
+            assert not found or any(word in line for word in ("raise SchedlabError(", "hint=", "if len(")), (
+                f"{file.name}: {line.strip()}"
+            )

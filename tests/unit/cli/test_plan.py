@@ -105,7 +105,7 @@ def test_plan_nodes_that_do_not_help(folder: Path, capsys: pytest.CaptureFixture
     _, out, _ = run(capsys, "plan", "nodes", folder / "big.yaml", *source)
 
     assert out.startswith(
-        "1 new nodes like m are not enough for 1 pods, and more would not help\n"
+        "1 new node like m is not enough for 1 pod, and more would not help\n"
         "  1 wait: 0/3 nodes are available: 3 Insufficient cpu."
     )
 

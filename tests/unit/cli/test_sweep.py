@@ -81,7 +81,7 @@ def test_run_that_takes_too_long_fails_alone(tmp_path: Path, capsys: pytest.Capt
     assert sweep(file) == 1
 
     told = capsys.readouterr().out
-    assert "1 runs failed\n  seed 1, the scenario's own, pods 2000000: took longer than 6s\n" in told
+    assert "1 run failed\n  seed 1, the scenario's own, pods 2000000: took longer than 6s\n" in told
     assert "digest none" in told
 
 

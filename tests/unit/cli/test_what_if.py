@@ -159,7 +159,7 @@ def test_moves_as_text() -> None:
         "  s/new    (new) -> (waits)",
         "    new; no room",
         "",
-        "3 pods, 1 of them wait",
+        "3 pods, 1 of them waits",
         "warning: pod s/x is kept on its node by a disruption budget",
     ]
 
@@ -167,7 +167,7 @@ def test_moves_as_text() -> None:
 def test_nothing_that_moves_as_text() -> None:
     still = {**MOVES, "moves": [], "problems": []}
 
-    assert what_if_text(still).splitlines()[-1] == "nothing moves: all 9 pods stay as they are"
+    assert what_if_text(still).splitlines()[-1] == "nothing moves: 9 pods stay as they are"
 
 
 THEN = {
@@ -241,7 +241,7 @@ def test_help_that_finds_nothing() -> None:
     text = help_text({**HELP, "suggestions": []})
 
     assert text.splitlines()[-1] == (
-        "No change that is known here would let it be scheduled (4 attempts were tried on a fork)."
+        "No change that is known here would let it be scheduled (4 attempts were made on a fork)."
     )
 
 

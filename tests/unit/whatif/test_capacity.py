@@ -117,5 +117,5 @@ def test_text() -> None:
     lines = not_full_text(asked(mixed())).splitlines()
 
     assert lines[0] == "6 nodes"
-    assert lines[1].startswith("cpu: 2400m of 32 requested, free 29600m: 1 cordoned (1 nodes), 2 tainted (1 nodes)")
+    assert lines[1].startswith("cpu: 2400m of 32 requested, free 29600m: 1 cordoned (1 node), 2 tainted (1 node)")
     assert "Largest pod that fits: 15500m cpu with 16256Mi memory, on usable" in lines
