@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 from unittest import mock
 
-import msgspec
-import numpy as np
 import orjson
 import pytest
 from hypothesis import given, settings
@@ -17,10 +15,10 @@ from schedlab.apimachinery.gvk import GroupResource
 from schedlab.client.effects import CallOutcome
 from schedlab.decisions.packing import Packer
 from schedlab.scheduler import routine_cycle
-from schedlab.scheduler.framework.record import FilterRecord
 from schedlab.scheduler.runtime import equal_pods, filtering
 from schedlab.testing.builders import NodeBuilder, PodBuilder
 from tests.property import clusters
+from tests.property.record_data import plain, whole
 from tests.unit.scheduler.fake_cluster import FakeCluster
 
 CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
@@ -145,40 +143,13 @@ class World:
         self.cluster.advance(seconds)
 
 
-def plain(value: Any) -> Any:
-    """A record as comparable data."""
-    if isinstance(value, np.ndarray):
-        return value.dtype.str, value.tolist()
-    if isinstance(value, msgspec.Struct):
-        return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
-    if isinstance(value, dict):
-        return [(key, plain(item)) for key, item in value.items()]
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    return str(value)
-
-
 def records(world: World) -> list[Any]:
     """What was recorded since the last time, as it is read back; with and without sharing it is kept differently."""
     packer = Packer()
     packed = [packer.pack(record) for record in world.cluster.observer.cycles]
     world.cluster.observer.cycles.clear()
     packer.close_block()
-    found = [block.cycle(place) for block, place in packed]
-    for record in found:
-        if record.score is not None:
-            record.score.offsets = None
-        if record.filter is not None:
-            _put_together(record.filter)
-    return plain(found)  # type: ignore[no-any-return]  # a list becomes a list
-
-
-def _put_together(record: FilterRecord) -> None:
-    every = record.every_verdict()
-    if every is not None:
-        record.full_code, record.full_reason = every
-    record.changed_rows = record.changed_code = record.changed_reason = None
-    record.follows = False
+    return [plain(whole(block.cycle(place))) for block, place in packed]
 
 
 @pytest.mark.parametrize("few", [0, 6], ids=["rows at once", "rows one by one"])
