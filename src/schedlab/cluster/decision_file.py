@@ -31,12 +31,12 @@ import zstandard
 from schedlab.decisions import packed_arrays
 from schedlab.decisions.archive import bare_pod, decode_head, encode_end, encode_head, restore_end
 from schedlab.decisions.log import Attempt, Move, PodStory
-from schedlab.decisions.packing import Restored
+from schedlab.decisions.packing import Restored, pack
 from schedlab.kernel.errors import SchedlabError
 
 if TYPE_CHECKING:
     from schedlab.decisions.archive import Entry
-    from schedlab.decisions.packed_arrays import Arrays
+    from schedlab.scheduler.framework.record import CycleRecord
 
 FILE_NAME: Final = "decisions.db"
 #: What is written; all earlier ones are read, too. With 2, arrays of an attempt that follow from others are left out.
@@ -427,21 +427,21 @@ class _Writer:
 
     def _write(self, attempts: Sequence[Kept]) -> None:
         """Write attempts: those of closed blocks with these, the others in a block of their own."""
-        rest: list[tuple[Arrays, int]] = []
+        rest: list[CycleRecord] = []
         places = []
         for _, attempt in attempts:
-            closed = self._closed(attempt.kept.blob)
-            if not closed:
-                rest.append((attempt.kept.arrays(attempt.place), len(attempt.head.node_names)))
-            places.append((closed, attempt.place if closed else len(rest) - 1))
-        own = self._write_block(packed_arrays.pack(rest)) if rest else 0
+            waiting = attempt.kept.waiting(attempt.place)
+            if waiting is None:
+                places.append((self._closed(attempt.kept.blob), attempt.place))
+            else:
+                places.append((0, len(rest)))
+                rest.append(waiting)
+        own = self._write_block(pack(rest)) if rest else 0
         for (pod, attempt), (block, place) in zip(attempts, places, strict=True):
             _keep(self, pod, attempt, (block or own, place))
 
     def _closed(self, blob: bytes) -> int:
-        """Return the number of the arrays of a closed block, written if need be; 0 while it is open."""
-        if not blob:
-            return 0
+        """Return the number of the arrays of a closed block, written if need be."""
         known = self.written.get(id(blob))
         if known is None:
             known = self.written[id(blob)] = blob, self._write_block(blob)

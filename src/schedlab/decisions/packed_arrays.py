@@ -37,6 +37,7 @@ _INTEGER_TYPES: Final = tuple(
 _ROWS: Final = frozenset(("filter.visited", "passed_filters", "feasible", "score.rows"))
 _PASSED: Final = "passed_filters"
 _REASONS: Final = ("filter.reason", "filter.full_reason", "filter.changed_reason")
+_NO_IDS: Final = np.zeros(0, np.int32)
 #: So many values of an array are looked at before all of them are.
 _PROBED: Final = 8
 
@@ -265,15 +266,19 @@ def _reason_texts(attempts: Iterable[Arrays]) -> dict[int, tuple[str, ...]]:
     }
     # Nearly all of them are 0, which says nothing.
     given = [ids[ids != 0] if any(ids.strides) else ids.reshape(-1)[:1] for ids in different.values()]
-    found = np.flatnonzero(np.bincount(np.concatenate(given))).tolist() if given else []
-    return {reason: REASONS.texts(reason) for reason in found if reason}
+    ids = np.concatenate(given) if given else _NO_IDS
+    ids = ids[ids != 0]
+    if not ids.size:
+        return {}
+    first = int(ids.min())
+    found = np.flatnonzero(np.bincount(ids - first)) + first
+    return {reason: REASONS.texts(reason) for reason in found.tolist()}
 
 
 def with_own_reasons(ids: Array, texts: Mapping[int, tuple[str, ...]]) -> Array:
-    """Return stored reason ids as this process's ids; within one process they are the same."""
-    if all(REASONS.id_of(words) == stored for stored, words in texts.items()):
+    """Return stored reason ids as this process's ids; mostly they are the same. Texts are of other attempts, too."""
+    stored = np.unique(ids[ids != 0])
+    new = [REASONS.id_of(texts[old]) for old in stored.tolist()]
+    if new == stored.tolist():
         return ids
-    renamed = {0: 0, **{old: REASONS.id_of(words) for old, words in texts.items()}}
-    known = np.array(sorted(renamed), ids.dtype)
-    new = np.array([renamed[int(old)] for old in known], ids.dtype)
-    return new[np.searchsorted(known, ids)]
+    return np.array([0, *new], ids.dtype)[np.searchsorted(stored, ids, "right")]

@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from schedlab.decisions import packed_arrays
 from schedlab.decisions.packed_arrays import with_own_reasons
 from schedlab.scheduler.framework.record import NOTHING, CycleRecord, FilterRecord, PreemptionRecord, ScoreRecord
+from schedlab.scheduler.framework.status import REASONS
 
 if TYPE_CHECKING:
     from schedlab.decisions.packed_arrays import Array, Arrays
@@ -89,8 +90,8 @@ class Kept(Protocol):
     def head(self, place: int) -> CycleRecord:
         """Return the record of an attempt, not to be changed; its arrays and its pod must not be asked for."""
 
-    def arrays(self, place: int) -> Arrays:
-        """Return the arrays of an attempt by their names among all of a record."""
+    def waiting(self, place: int) -> CycleRecord | None:
+        """Return the record of an attempt that is not packed yet, not to be changed; once it is there is a blob."""
 
     def cycle(self, place: int, *, is_outline: bool = False) -> CycleRecord:
         """Return the record of an attempt without its pod; an outline lacks the scores that follow from the raw ones."""
@@ -141,7 +142,7 @@ class Block:
         """Pack the records; no attempt can be added any more."""
         records = self._open
         self._heads = _Heads(records)
-        self._blob = packed_arrays.pack([(_arrays_of(record), len(record.node_names)) for record in records])
+        self._blob = pack(records)
         self._open = []
 
     def value(self, place: int, name: str) -> Any:
@@ -154,10 +155,10 @@ class Block:
         records = self._open
         return records[place] if records else self._closed_heads().at(place)
 
-    def arrays(self, place: int) -> Arrays:
+    def waiting(self, place: int) -> CycleRecord | None:
         """See Kept."""
         records = self._open
-        return _arrays_of(records[place]) if records else packed_arrays.unpack(self._blob, place)[0]
+        return records[place] if records else None
 
     def cycle(self, place: int, *, is_outline: bool = False) -> CycleRecord:
         """See Kept."""
@@ -200,9 +201,8 @@ class Restored:
         """See Kept."""
         return self._record
 
-    def arrays(self, place: int) -> Arrays:
+    def waiting(self, place: int) -> None:
         """See Kept."""
-        return _arrays_of(self.cycle(place, is_outline=True))
 
     def cycle(self, place: int, *, is_outline: bool = False) -> CycleRecord:
         """See Kept."""
@@ -243,6 +243,11 @@ class Packer:
             self._block = Block()
 
 
+def pack(records: Sequence[CycleRecord]) -> bytes:
+    """Return the arrays of records."""
+    return packed_arrays.pack([(_arrays_of(record), len(record.node_names)) for record in records])
+
+
 # --- Arrays ----------------------------------------------------------------------------------------------------------
 
 
@@ -279,12 +284,15 @@ def _filled(record: CycleRecord, arrays: Arrays, reasons: Mapping[int, tuple[str
     for name in _NODE_ARRAYS:
         setattr(record, name, arrays.get(name))
     if record.filter is not None:
+        if REASONS.is_full:
+            REASONS.turn()
         for attribute, name in _FILTER_NAMES:
             setattr(record.filter, attribute, arrays.get(name))
         for attribute in _REASON_ARRAYS:
             ids = getattr(record.filter, attribute)
             if ids is not None:
                 setattr(record.filter, attribute, with_own_reasons(ids, reasons))
+        record.filter.texts = REASONS.pages
     if record.score is not None:
         for attribute, name in _SCORE_NAMES:
             setattr(record.score, attribute, arrays.get(name))

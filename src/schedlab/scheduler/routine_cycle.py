@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from schedlab.scheduler.framework.interface import CycleState
 from schedlab.scheduler.framework.record import NOTHING, CycleRecord, FilterRecord, ScoreRecord
 from schedlab.scheduler.framework.rows import recorded
+from schedlab.scheduler.framework.status import REASONS
 from schedlab.scheduler.runtime.filtering import all_passed
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def _record(record: CycleRecord, routine: Routine, found: Found, total: int, *, 
         routine.filters, recorded(found.visited, total), passed.plugin, passed.code, passed.reason, 0, None, *every
     )
     record.filter.follows = full
+    record.filter.texts = REASONS.pages
     record.passed_filters = record.feasible = feasible
     if found.scores is not None:
         scores, layout = found.scores

@@ -37,7 +37,7 @@ from schedlab.scheduler.framework.record import (
     ScoreRecord,
 )
 from schedlab.scheduler.framework.rows import recorded
-from schedlab.scheduler.framework.status import Code, Status, is_success
+from schedlab.scheduler.framework.status import REASONS, Code, Status, is_success
 from schedlab.scheduler.framework.types import MAX_NODE_SCORE, NodeInfo
 from schedlab.scheduler.routine_cycle import choose_by_routine
 from schedlab.scheduler.runtime.choice import SortedNodes, heap_root
@@ -102,6 +102,8 @@ class Attempt:
         self.framework = framework
         self.queued = queued
         self.pod = queued.pod
+        if REASONS.is_full:
+            REASONS.turn()
         self.state = CycleState()
         self.started_ns = scheduler.clock.now_ns()
         self.table = scheduler.cache.table
@@ -516,6 +518,7 @@ class Attempt:
             verdicts.second_pass,
         )
         self.record.filter = made if before is None else _append(before, made)
+        self.record.filter.texts = REASONS.pages
         self._is_known = search.is_known and before is None
 
     def _record_search(self, diagnosis: Diagnosis, feasible: NDArray[np.int64] | None) -> None:
@@ -532,6 +535,7 @@ class Attempt:
             said, every = record.filter, self._filters.every_verdict()
             said.full_code, said.full_reason, said.changed_rows, said.changed_code, said.changed_reason = every
             said.follows = self._is_known
+            said.texts = said.texts, REASONS.pages  # extenders may have been asked meanwhile
 
     def _record_scores(
         self, rows: NDArray[np.int64], scores: Scores, total: NDArray[np.int64], *, complete: bool = True

@@ -64,6 +64,7 @@ class FilterRecord(msgspec.Struct):
     changed_code, changed_reason: [P, K] count in their place. `every_verdict` puts the two together.
     follows: failed_plugin, code and reason are what these say of the nodes visited, and the nodes that passed all filters
     are the first of those where nobody objects. Then it may be without failed_plugin, code and reason, which are None.
+    texts: what keeps the texts of reasons known, see ReasonTable.
     """
 
     plugins: tuple[str, ...]
@@ -79,6 +80,7 @@ class FilterRecord(msgspec.Struct):
     changed_code: NDArray[np.uint8] | None = None
     changed_reason: NDArray[np.int32] | None = None
     follows: bool = False
+    texts: object = None
 
     def drop_what_follows(self) -> None:
         """Be without what follows from the verdicts on all nodes."""

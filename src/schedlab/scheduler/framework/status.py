@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import count
 from typing import TYPE_CHECKING, Final
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -98,24 +100,70 @@ def error(text: str) -> Status:
 SKIP: Final = Status(Code.SKIP)
 
 
+#: So many texts, or characters in them, make a page full.
+_PAGE_TEXTS: Final = 65_536
+_PAGE_CHARACTERS: Final = 16 * 1024 * 1024
+#: Ids of a page begin at its number times 2 to the power of this.
+_PAGE_BITS: Final = 20
+_PLACE: Final = (1 << _PAGE_BITS) - 1
+
+
+class _Page:
+    """Tuples of texts with consecutive ids."""
+
+    __slots__ = ("__weakref__", "ids", "number", "texts")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.ids: dict[tuple[str, ...], int] = {(): 0}
+        self.texts: list[tuple[str, ...]] = [()]
+
+
 class ReasonTable:
-    """Interned tuples of reason texts; id 0 is the empty tuple. Only grows."""
+    """Interned tuples of reason texts; id 0 is the empty tuple.
+
+    Plugins may say something new of every pod, so texts are not kept for ever. They are on pages: when one is full, the
+    next cycle begins another, with new ids. The last two are kept, and those that are held on to: who keeps ids for
+    longer than a cycle keeps `pages` as they are then with them. Ids of pages that nobody holds any more are used again.
+    """
 
     def __init__(self) -> None:
-        self._ids: dict[tuple[str, ...], int] = {(): 0}
-        self._texts: list[tuple[str, ...]] = [()]
+        self._page = _Page(0)
+        #: The page before the last one, and the last one; another pair as soon as ids are not those of before.
+        self.pages = self._page, self._page
+        self._held: WeakValueDictionary[int, _Page] = WeakValueDictionary({0: self._page})
+        self._characters = 0
+        #: Whether the next cycle should begin with `turn`.
+        self.is_full = False
 
     def id_of(self, reasons: tuple[str, ...]) -> int:
         """Return the id of the texts, new if need be."""
-        found = self._ids.get(reasons)
-        if found is None:
-            found = self._ids[reasons] = len(self._texts)
-            self._texts.append(reasons)
+        found = self._page.ids.get(reasons)
+        return self._add(reasons) if found is None else found
+
+    def _add(self, reasons: tuple[str, ...]) -> int:
+        page = self._page
+        place = len(page.texts)
+        if place > _PLACE:
+            # Too many in one cycle.
+            self.turn()
+            return self.id_of(reasons)
+        page.texts.append(reasons)
+        page.ids[reasons] = found = page.number << _PAGE_BITS | place
+        self._characters += sum(map(len, reasons))
+        self.is_full = place >= _PAGE_TEXTS or self._characters >= _PAGE_CHARACTERS
         return found
+
+    def turn(self) -> None:
+        """Begin another page. Ids that nobody has kept `pages` for hold until that happens once more."""
+        number = next(number for number in count() if number not in self._held)
+        self.pages = self._page, _Page(number)
+        self._page = self._held[number] = self.pages[1]
+        self._characters, self.is_full = 0, False
 
     def texts(self, reason_id: int) -> tuple[str, ...]:
         """Return the texts of an id."""
-        return self._texts[reason_id]
+        return self._held[reason_id >> _PAGE_BITS].texts[reason_id & _PLACE] if reason_id else ()
 
 
 # One table for the process: ids are only compared and rendered, never stored across processes.

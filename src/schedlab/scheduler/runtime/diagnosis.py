@@ -42,6 +42,8 @@ class NodeToStatusMap:
         self._codes: NDArray[np.uint8] = _NO_CODES
         self._reasons: NDArray[np.int32] = _NO_REASONS
         self._plugins: NDArray[np.int8] = _NO_PLUGINS
+        #: What keeps the texts of reasons known.
+        self._texts: object = None
         self._named: dict[str, Status] = {}
         self._index: dict[int, int] | None = None
         #: How many there are of which nobody will ask.
@@ -69,6 +71,7 @@ class NodeToStatusMap:
     ) -> None:
         """Take over the verdicts of the search; they replace what was said of the same nodes before."""
         self._rows, self._codes, self._reasons, self._plugins = rows, codes, reasons, plugins
+        self._texts = REASONS.pages
         self.plugin_names = plugin_names
         self._index = None
         for name in [name for name in self._named if self._searched(name)]:
@@ -114,10 +117,10 @@ class NodeToStatusMap:
         if self._named and len(self._rows):
             overridden = np.array([self._table.row_of.get(name, -1) for name in self._named], np.int64)
             reasons = reasons[~np.isin(self._rows, overridden)]
-        for reason, count in enumerate(np.bincount(reasons).tolist()):
-            if count:
-                for text in REASONS.texts(reason):
-                    counts[text] = counts.get(text, 0) + count
+        different, numbers = np.unique(reasons, return_counts=True)
+        for reason, count in zip(different.tolist(), numbers.tolist(), strict=True):
+            for text in REASONS.texts(reason):
+                counts[text] = counts.get(text, 0) + count
         for status in self._named.values():
             for text in reasons_of(status):
                 counts[text] = counts.get(text, 0) + 1

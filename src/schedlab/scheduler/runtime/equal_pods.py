@@ -525,6 +525,8 @@ class EqualPods:
         # By the facts of pods and the filters that skip: of pods with the same facts some may be none of a filter's business.
         self._kept: OrderedDict[tuple[PodFacts, frozenset[str]], Evaluation] = OrderedDict()
         self._seen: OrderedDict[PodFacts, None] = OrderedDict()
+        #: What keeps the texts of their reasons known; with others come other ids.
+        self._texts = REASONS.pages
 
     def knows(self, pod: PodInfo) -> bool:
         """Whether there is an evaluation for pods like this one."""
@@ -532,6 +534,9 @@ class EqualPods:
 
     def of(self, pod: PodInfo, filters: Sequence[Any], skip: frozenset[str]) -> Evaluation | None:
         """Return the evaluation for pods like this one; None for the first of them. Filters of the names `skip` do not run."""
+        if self._texts is not REASONS.pages:
+            self._kept.clear()
+            self._texts = REASONS.pages
         facts = pod.facts
         key = facts, skip
         found = self._kept.get(key)
