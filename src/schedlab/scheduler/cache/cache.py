@@ -317,7 +317,9 @@ class SchedulerCache:
         """
         other = SchedulerCache()
         other._infos = dict(self._infos)
-        self._lent, other._lent = dict.fromkeys(self._infos), dict.fromkeys(self._infos)
+        if len(self._lent) < len(self._infos):
+            self._lent = dict.fromkeys(self._infos)
+        other._lent = dict(self._lent)
         other.table = self.table.copy(with_columns=with_columns)
         other._tree, other._images = self._tree.copy(), self._images.copy()
         other._pods, other._assumed = dict(self._pods), dict(self._assumed)

@@ -60,6 +60,8 @@ class Formula:
         return int(evaluate(self.expression))
 
 
+# Many nodes of an explanation have the same amounts.
+@lru_cache(maxsize=16_384)
 def amount_text(resource: str, amount: int) -> str:
     """Return an amount as manifests write it: cpu is given in milli, all else in units."""
     if resource == CPU:
@@ -95,7 +97,7 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
 }
 
 
-# Many nodes of an explanation have the same numbers.
+# And the same formulas.
 @lru_cache(maxsize=16_384)
 def evaluate(expression: str) -> int | float:
     """Return what an expression comes to: numbers, + - * / // ( ), and min, max, abs, sqrt, trunc, round, log.

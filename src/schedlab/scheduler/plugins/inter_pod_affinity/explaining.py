@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from schedlab.apimachinery.selectors import Selector
     from schedlab.scheduler.framework.node_table import NodeTable
-    from schedlab.scheduler.framework.types import AffinityTerm, NodeInfo, PodInfo
+    from schedlab.scheduler.framework.pod_facts import KnownTerm
+    from schedlab.scheduler.framework.types import NodeInfo, PodInfo
     from schedlab.scheduler.plugins.inter_pod_affinity.filtering import FilterState
     from schedlab.scheduler.plugins.inter_pod_affinity.scoring import Contribution
     from schedlab.scheduler.plugins.inter_pod_affinity.terms import IncomingTerm
@@ -61,7 +62,7 @@ class TermNumbers:
 
     affinity: Sequence[PodsNear]
     anti: Sequence[tuple[IncomingTerm, PodsNear]]
-    existing_anti: Sequence[tuple[AffinityTerm, PodsNear]]
+    existing_anti: Sequence[tuple[KnownTerm, PodsNear]]
 
     @classmethod
     def of(cls, state: FilterState, table: NodeTable) -> TermNumbers:
@@ -73,7 +74,7 @@ class TermNumbers:
             [] if near_all is None else [_near(table, each, near_all) for each in state.affinity_terms],
             [(each, _near(table, each, index.per_node(each.query))) for each in state.anti_terms],
             [
-                (each.term, PodsNear.of(table, each.term.topology_key, each.term.selector, terms.per_node(each)))
+                (each.known, PodsNear.of(table, each.term.topology_key, each.term.selector, terms.per_node(each)))
                 for each in placed
             ],
         )
@@ -120,11 +121,11 @@ def _anti_affinity(table: NodeTable, near: PodsNear, term: IncomingTerm, node: N
     )
 
 
-def _existing_anti_affinity(table: NodeTable, near: PodsNear, term: AffinityTerm, node: NodeInfo) -> Fact:
+def _existing_anti_affinity(table: NodeTable, near: PodsNear, term: KnownTerm, node: NodeInfo) -> Fact:
     return _apart(
         table,
         (near, node),
-        lambda pod: term in pod.facts.required_anti_affinity_terms,
+        lambda pod: term in pod.facts.known_terms,
         f"their anti-affinity against {near.selector}",
         {"kind": "existingAntiAffinity", "selector": near.selector},
     )
