@@ -72,6 +72,8 @@ _LATER: Final = """
 CREATE TABLE IF NOT EXISTS victims (key TEXT PRIMARY KEY, sequence INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS victims_of ON victims (sequence);
 """
+#: What SQLite says where there is no room to write, or for the index of the write-ahead log.
+_NO_ROOM: Final = frozenset((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE))
 _COLUMNS: Final = "sequence, uid, names, head, block, place, end"
 _BLOCKS_KEPT: Final = 8
 
@@ -335,11 +337,10 @@ def _open(file: Path) -> sqlite3.Connection:
 
 
 def _unusable(file: Path, error: Exception) -> SchedlabError:
-    return SchedlabError(
-        f"the decision log cannot be used: {error}",
-        location=str(file),
-        hint="move the file away: then a new log is begun; the cluster itself is in another file",
-    )
+    hint = "move the file away: then a new log is begun; the cluster itself is in another file"
+    if getattr(error, "sqlite_errorcode", None) in _NO_ROOM:
+        hint = "make room on the disk: nothing is wrong with the file"
+    return SchedlabError(f"the decision log cannot be used: {error}", location=str(file), hint=hint)
 
 
 def _check_version(version: int, file: Path) -> None:
@@ -371,6 +372,8 @@ class _Writer:
         self.newest_ns = 0
         #: Uids of pods that nothing is kept of any more.
         self.gone: queue.SimpleQueue[str] = queue.SimpleQueue()
+        # The same of the transaction that goes on, which may fail.
+        self._going: list[str] = []
         # An event is set when what was queued before it is written; None ends the thread.
         self._jobs: queue.SimpleQueue[Kept | Job | threading.Event | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="decision-file", daemon=True)
@@ -409,6 +412,7 @@ class _Writer:
 
     def _do(self, attempts: Sequence[Kept], jobs: Sequence[Job]) -> None:
         before = self.count, self.size_bytes, self.forgotten
+        self._going.clear()
         try:
             self.connection.execute("BEGIN IMMEDIATE")
             self._write(attempts)
@@ -416,6 +420,8 @@ class _Writer:
                 job(self)
             self._forget()
             self.connection.execute("COMMIT")
+            for uid in self._going:
+                self.gone.put(uid)
         except sqlite3.Error as error:
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
@@ -481,7 +487,7 @@ class _Writer:
     def _drop_pod(self, uid: str) -> None:
         self.delete_moves("uid = ?", uid)
         self.connection.execute("DELETE FROM pods WHERE uid = ?", (uid,))
-        self.gone.put(uid)
+        self._going.append(uid)
 
     def _drop(self, condition: str, count: int) -> int:
         rows = self.connection.execute(
