@@ -5,7 +5,7 @@ The fork has every part: the change passes the registry as a user's would, then 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -25,12 +25,15 @@ from schedlab.whatif.help import what_would_help
 from schedlab.whatif.search import affinity, evictions, priorities, requests, spreading, taints
 from schedlab.whatif.search.case import Case
 from schedlab.whatif.search.edits import Edit, Suggestion
-from schedlab.whatif.trial import Trial
+from schedlab.whatif.trial import Trial, changed, pod_of
 from tests.unit.whatif.whatif_cluster import Json, Lab
 
 ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"
 APPS = ("web", "db")
+PROTOCOLS = ("TCP", "UDP")
+GPU = "example.com/gpu"
+SEEDS = 60
 
 
 def random_lab(seed: int) -> Lab:
@@ -59,6 +62,10 @@ def random_lab(seed: int) -> Lab:
     for number in range(4 + dice.below(8)):
         spec: Json = {"requests": {"cpu": pick(("250m", "500m", "1")), "memory": pick(("128Mi", "512Mi", "1Gi"))}}
         spec["priorityClassName"] = pick(("low", "mid", "high"))
+        if dice.below(4) == 0:
+            spec["container"] = {
+                "ports": [{"containerPort": 80, "hostPort": pick((80, 81)), "protocol": pick(PROTOCOLS)}]
+            }
         lab.pod(f"q{number}", labels={"app": pick(APPS)}, tolerations=[{"operator": "Exists"}], **spec)
         lab.settle(1)
     if dice.below(4) == 0:
@@ -68,10 +75,19 @@ def random_lab(seed: int) -> Lab:
         if not pod.spec.node_name:
             lab.cluster.registry.delete("pods", pod.metadata.name, "default")
     lab.settle()
+    if dice.below(5) == 0:
+        lab.node("spare", cpu="8", labels={ZONE: "a", "pool": "x"}, unschedulable=True)
+    lab.pod("p", labels={"app": "web"}, **random_wishes(dice, pick))
+    lab.settle()
+    return lab
+
+
+def random_wishes(dice: SeededRandom, pick: Callable[[Sequence[Any]], Any]) -> Json:
+    """Return what the pod asks for."""
     wishes: Json = {"requests": {"cpu": pick(("250m", "500m", "2", "5")), "memory": pick(("512Mi", "1Gi", "3Gi"))}}
     if dice.below(2) == 0:
         wishes["nodeSelector"] = {"pool": pick(("x", "z"))}
-    if dice.below(3) == 0:
+    if dice.below(2) == 0:
         wishes["topologySpreadConstraints"] = [
             {
                 "maxSkew": 1,
@@ -81,6 +97,17 @@ def random_lab(seed: int) -> Lab:
                 "nodeTaintsPolicy": pick(("Honor", "Ignore")),
             }
         ]
+    if dice.below(3) == 0:
+        number = pick((80, 81))
+        wishes["container"] = {
+            "ports": [{"containerPort": 80, "hostPort": number, "protocol": protocol} for protocol in PROTOCOLS]
+        }
+    if dice.below(8) == 0:
+        wishes["requests"][GPU] = "2"
+        wishes["container"] = {
+            **wishes.get("container", {}),
+            "resources": {"requests": wishes["requests"], "limits": {GPU: "2"}},
+        }
     # Who may preempt helps itself.
     wishes["priorityClassName"] = pick(("quiet-low", "quiet-mid"))
     if dice.below(3) == 0:
@@ -89,9 +116,7 @@ def random_lab(seed: int) -> Lab:
         ]
         required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
         wishes["affinity"] = {"nodeAffinity": required}
-    lab.pod("p", labels={"app": "web"}, **wishes)
-    lab.settle()
-    return lab
+    return wishes
 
 
 def landed(cluster: Cluster, edits: Sequence[Edit]) -> str:
@@ -133,25 +158,55 @@ def smaller(case: Case, edit: Edit) -> Iterator[Sequence[Edit]]:
             yield [requests.lower(details["resource"], need, amount + 1)]
             yield [requests.lower(details["resource"], need, (amount + need) // 2)] if amount + 1 < need else []
         case "toleration":
-            keep = taints.untolerated(case, case.table.row_of[case.land([edit])])
-            for size in range(1, len(keep)):
-                yield from ([taints.tolerate(some)] for some in combinations(keep, size))
+            every = dict.fromkeys(taint for row in range(len(case.table)) for taint in taints.untolerated(case, row))
+            for size in range(1, len(details["taints"])):
+                yield from ([taints.tolerate(some)] for some in combinations(every, size))
+        case "host-port":
+            # The same port of the other protocol does not have to go.
+            assert isinstance(edit.pod, partial)
+            after = pod_of(changed(case.stored, edit.pod))
+            assert len(after.host_ports) == len(case.pod.host_ports) - 1
+        case "new-node":
+            yield from ([_with_less(edit, name)] for name in _added(case, edit))
         case "maxSkew":
+            assert isinstance(edit.pod, partial)
             for skew in range(details["from"], details["to"]):
-                yield [replace(edit, pod=partial(spreading._set_skew, 0, skew))]
+                yield [replace(edit, pod=partial(spreading._set_skew, edit.pod.args[0], skew))]
         case "evict":
             everybody = [pod for info in case.table.infos for pod in info.pods]
             for size in range(1, len(edit.evicted)):
                 yield from ([evictions.removal(some)] for some in combinations(everybody, size) if _is_kept(case, some))
         case "whenUnsatisfiable":
             # Another maxSkew asks for less than giving the constraint up.
-            yield from ([replace(edit, pod=partial(spreading._set_skew, 0, skew))] for skew in (2, 3, 10, 1000))
+            assert isinstance(edit.pod, partial)
+            (place,) = edit.pod.args
+            yield from ([replace(edit, pod=partial(spreading._set_skew, place, skew))] for skew in (2, 3, 10, 1000))
         case "node-affinity" if isinstance(edit.pod, partial) and edit.pod.func is affinity._drop_expression:
             values = {info.node.metadata.labels.get("pool", "") for info in case.table.infos}
             yield from ([affinity._widen("pool", value, *edit.pod.args)] for value in sorted(values))
         case _:
             # There is nothing smaller of its kind than one of it; without it the pod still waits.
             yield []
+
+
+def _added(case: Case, edit: Edit) -> list[str]:
+    """Return the resources of which a new node has more than the one that it is like."""
+    info = case.trial.scheduler.cache.node_info(edit.details["like"])
+    assert info is not None
+    assert edit.new_node is not None
+    return [
+        name
+        for name, amount in edit.new_node.raw["status"]["allocatable"].items()
+        if amount != info.node.status.allocatable.get(name)
+    ]
+
+
+def _with_less(edit: Edit, name: str) -> Edit:
+    def take(node: Json) -> None:
+        node["status"]["allocatable"][name] = str(int(node["status"]["allocatable"][name]) - 1)
+
+    assert edit.new_node is not None
+    return replace(edit, new_node=changed(edit.new_node, take))
 
 
 def _is_kept(case: Case, pods: Sequence[Any]) -> bool:
@@ -172,7 +227,7 @@ def check(lab: Lab, case: Case, suggestion: Suggestion) -> None:
         assert not case.land(less), f"{suggestion.summary}: {[edit.summary for edit in less]} would do"
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(SEEDS))
 def test_suggestions_work_and_are_minimal(seed: int) -> None:
     lab = random_lab(seed)
     if lab.node_of("p"):
@@ -191,14 +246,17 @@ def test_suggestions_work_and_are_minimal(seed: int) -> None:
 def test_every_kind_is_met() -> None:
     """The clusters above lead to many suggestions of nearly every kind; else the test would prove little."""
     seen: dict[str, int] = {}
-    for seed in range(40):
+    several = 0
+    for seed in range(SEEDS):
         lab = random_lab(seed)
         if not lab.node_of("p"):
             for suggestion in what_would_help(lab.cluster, "default", "p").suggestions:
                 seen[suggestion.kind] = seen.get(suggestion.kind, 0) + 1
+                several += suggestion.kind == "evict" and len(suggestion.edits[0].evicted) > 1
 
     assert set(seen) >= {"request", "toleration", "uncordon", "node-label", "node-affinity", "evict", "new-node"}
-    assert set(seen) >= {"maxSkew", "combination"}
+    assert set(seen) >= {"maxSkew", "combination", "host-port", "priority"}
+    assert several >= 3
     assert sum(seen.values()) >= 60
 
 

@@ -324,6 +324,22 @@ class TestRoom:
 
         assert "evict" not in kinds(help_for(lab))
 
+    def test_fewer_go_than_preemption_would_take(self) -> None:
+        """Preemption keeps the pod of high priority, and two small ones go in its place."""
+        lab = Lab()
+        for name, value in (("low", 1), ("high", 100)):
+            lab.priority(name, value)
+        lab.node("n", cpu="4")
+        port = {"ports": [{"containerPort": 80, "hostPort": 80}]}
+        lab.pod("large", cpu="2", priorityClassName="high")
+        for name in ("small", "other"):
+            lab.pod(name, cpu="950m", priorityClassName="low")
+        lab.pod("port", cpu="100m", priorityClassName="low", container=port)
+        lab.settle()
+        lab.pod("p", requests={"cpu": "2"}, container={**port, "resources": {"requests": {"cpu": "2"}}})
+
+        assert of_kind(help_for(lab), "evict").edits[0].details["pods"] == ["default/large", "default/port"]
+
     def test_who_forbids_a_pod_by_anti_affinity_can_go(self) -> None:
         lab = Lab()
         lab.node("n")
@@ -344,8 +360,24 @@ class TestRoom:
         lab.pod("p", container=ports)
 
         found = help_for(lab)
-        assert of_kind(found, "host-port").summary == "do without host port 8080"
+        assert of_kind(found, "host-port").summary == "do without host port 8080/TCP"
         assert of_kind(found, "evict").edits[0].details["pods"] == ["default/there"]
+
+    def test_a_port_of_another_protocol_stays(self) -> None:
+        lab = Lab()
+        lab.node("n")
+        lab.pod("there", container={"ports": [{"containerPort": 53, "hostPort": 53, "protocol": "UDP"}]})
+        lab.settle()
+        ports = [{"containerPort": 53, "hostPort": 53, "protocol": protocol} for protocol in ("TCP", "UDP")]
+        lab.pod("p", container={"ports": ports})
+
+        suggestion = of_kind(help_for(lab), "host-port")
+        assert suggestion.summary == "do without host port 53/UDP"
+        (edit,) = suggestion.edits
+        assert edit.pod is not None
+        raw: Json = {"spec": {"containers": [{"name": "c", "ports": [dict(port) for port in ports]}]}}
+        edit.pod(raw)
+        assert [port.get("hostPort") for port in raw["spec"]["containers"][0]["ports"]] == [53, None]
 
 
 class TestVolumes:

@@ -93,7 +93,7 @@ def _edits_for(case: Case, plugin: str, row: int) -> Sequence[Edit] | None:
                 if constraint.when_unsatisfiable == "DoNotSchedule"
             ]
         case "NodePorts":
-            return [drop_port(port) for port in dict.fromkeys(number for _, _, number in case.pod.host_ports)]
+            return [drop_port(port) for port in case.pod.host_ports]
         case "InterPodAffinity":
             return drop_pod_terms(case.stored.raw) or None
         case _:

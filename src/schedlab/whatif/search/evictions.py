@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import accumulate, combinations_with_replacement
+from itertools import accumulate, combinations, combinations_with_replacement, islice
 from math import comb
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +29,7 @@ _COST: Final = 70
 _COST_OF_POD: Final = 10
 _HIGHEST: Final = 2**31 - 1
 _TRIES_MAX: Final = 8
+_FEWER_TRIES_MAX: Final = 100
 #: So many sets of pods are looked at; beyond that the large pods are taken first, and none of them is needless.
 _SETS_MAX: Final = 100_000
 
@@ -48,7 +49,25 @@ def suggest(case: Case) -> Iterator[Suggestion]:
         if found is not None and (best is None or found.cost < best.cost):
             best = found
     if best is not None:
-        yield best
+        yield _fewer(case, budgets, guesses, len(best.edits[0].evicted)) or best
+
+
+def _fewer(case: Case, budgets: Budgets, guesses: Sequence[Sequence[PodInfo]], size: int) -> Suggestion | None:
+    """Return the eviction of fewer than `size` pods of one of the guesses' nodes, if it helps.
+
+    Preemption gives back pods of high priority first, so that many small ones may go where a large one would do. Where
+    nothing but resources is short, all sets were looked at before.
+    """
+    exact = set(case.only("NodeResourcesFit").tolist())
+    names = dict.fromkeys(pods[0].pod.spec.node_name for pods in guesses)
+    rows = [row for row in (case.table.row_of[name] for name in names) if row not in exact]
+    nodes = [[pod for pod in case.table.infos[row].pods if may_go(pod)] for row in rows]
+    sets = (some for count in range(1, size) for pods in nodes for some in combinations(pods, count))
+    for some in islice(sets, _FEWER_TRIES_MAX):
+        found = None if budgets.split(some)[0] else _evicting(case, some)
+        if found is not None:
+            return found
+    return None
 
 
 def _evicting(case: Case, pods: Sequence[PodInfo]) -> Suggestion | None:

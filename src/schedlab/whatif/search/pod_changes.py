@@ -24,11 +24,11 @@ _TEMPLATES: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
     "ReplicationController": ("replicationcontrollers", "replicationcontroller", ("spec", "template")),
 }
 #: By what a strategic merge patch tells the entries of a list apart.
-_MERGE_KEYS: Final[Mapping[str, str]] = {"containers": "name", "initContainers": "name", "ports": "containerPort"}
+_MERGE_KEYS: Final[Mapping[str, str]] = {"containers": "name", "initContainers": "name"}
 _CONTAINERS: Final = ("containers", "initContainers")
 _AMOUNTS: Final = ("requests", "limits")
-#: Its entries may have the same key, so the patch gives all of them.
-_REPLACED: Final = "topologySpreadConstraints"
+#: Their entries may have the same key, so the patch gives all of them.
+_REPLACED: Final = ("topologySpreadConstraints", "ports")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def _difference(before: Any, after: Any) -> Any:
                     for mine, theirs in zip(old, new, strict=True)
                     if mine != theirs
                 ]
-            elif key == _REPLACED:
+            elif key in _REPLACED:
                 patch[key] = [{"$patch": "replace"}, *new]
             else:
                 patch[key] = new

@@ -7,6 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from schedlab.api.object import Object
+from schedlab.api.rules.ports import BIND_ALL_HOST_IP, HostPort
+from schedlab.scheduler.plugins.node_ports import port_text
 from schedlab.whatif.search.edits import Edit, Suggestion
 
 if TYPE_CHECKING:
@@ -20,21 +22,26 @@ def suggest(case: Case) -> Iterator[Suggestion]:
     """Yield the host ports without any one of which the pod fits."""
     if not len(case.only(_PLUGIN)) or case.pod.pod.spec.host_network:
         return
-    for port in dict.fromkeys(number for _, _, number in case.pod.host_ports):
+    for port in case.pod.host_ports:
         edit = drop_port(port)
         node = case.land([edit])
         if node:
             yield Suggestion((edit,), node)
 
 
-def drop_port(port: int) -> Edit:
-    """Return the edit that gives up a host port."""
-    summary = f"do without host port {port}"
-    return Edit("host-port", summary, _COST, pod=partial(_drop, port), details={"hostPort": port})
+def drop_port(port: HostPort) -> Edit:
+    """Return the edit that gives up a host port: the one of that protocol and address, others of its number stay."""
+    address, protocol, number = port
+    details = {"hostPort": number, "protocol": protocol, "hostIP": address}
+    return Edit(
+        "host-port", f"do without host port {port_text(port)}", _COST, pod=partial(_drop, port), details=details
+    )
 
 
-def _drop(port: int, pod: Object) -> None:
+def _drop(port: HostPort, pod: Object) -> None:
+    address, protocol, number = port
     for container in (*pod["spec"].get("containers", ()), *pod["spec"].get("initContainers", ())):
         for each in container.get("ports") or ():
-            if each.get("hostPort") == port:
+            is_there = each.get("hostPort") == number and (each.get("protocol") or "TCP") == protocol
+            if is_there and (each.get("hostIP") or BIND_ALL_HOST_IP) == address:
                 del each["hostPort"]
