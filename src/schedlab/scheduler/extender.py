@@ -20,8 +20,10 @@ from schedlab.api.views.core import Node
 from schedlab.client.effects import CallEffect, CallOutcome
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.scheduler.config import types as config
+from schedlab.scheduler.extender_answers import read_binding, read_filter, read_preemption, read_scores
 from schedlab.scheduler.framework.interface import ExtenderAnswer, ExtenderRequest, Victims
 from schedlab.scheduler.framework.status import Status, error
+from schedlab.scheduler.framework.types import MAX_NODE_SCORE
 
 if TYPE_CHECKING:
     from schedlab.client.listers import Lister
@@ -82,31 +84,26 @@ class HTTPExtender:
         """Read the answer; a text is an error."""
         if answer.error:
             return answer.error
-        result = answer.result or {}
-        if result.get("Error"):
-            return str(result["Error"])
-        names = result.get("NodeNames")
-        nodes = result.get("Nodes")
+        result = read_filter(answer.result)
+        if isinstance(result, str):
+            return result
+        if result.error:
+            return result.error
         left: tuple[str, ...] = ()
         objects: tuple[Node, ...] | None = None
-        if self.settings.node_cache_capable and names is not None:
-            known = dict.fromkeys(asked)
-            for name in names:
+        if self.settings.node_cache_capable and result.node_names is not None:
+            left = result.node_names
+            known = frozenset(asked)
+            for name in left:
                 if name not in known:
                     return (
                         f'extender "{self.name}" claims a filtered node "{name}" '
                         "which is not found in the input node list"
                     )
-            left = tuple(names)
-        elif nodes is not None:
-            try:
-                objects = msgspec.convert(nodes.get("items") or (), tuple[Node, ...])
-            except msgspec.ValidationError as wrong:
-                return f"json: cannot read Nodes: {wrong}"
+        elif result.nodes is not None:
+            objects = result.nodes.items
             left = tuple(node.metadata.name for node in objects)
-        return FilterResult(
-            left, result.get("FailedNodes") or {}, result.get("FailedAndUnresolvableNodes") or {}, objects
-        )
+        return FilterResult(left, result.failed_nodes, result.failed_and_unresolvable_nodes, objects)
 
     def prioritize_request(self, pod: PodInfo, nodes: Sequence[str]) -> ExtenderRequest:
         """Ask for a score of each node."""
@@ -116,7 +113,8 @@ class HTTPExtender:
         """Read the answer: (node, score) pairs; a text is an error."""
         if answer.error:
             return answer.error
-        return [(entry.get("Host", ""), int(entry.get("Score", 0))) for entry in answer.result or ()]
+        scores = read_scores(answer.result)
+        return scores if isinstance(scores, str) else [(each.host, each.score) for each in scores]
 
     def _args(self, pod: PodInfo, nodes: Sequence[str]) -> dict[str, Any]:
         if self.settings.node_cache_capable:
@@ -149,22 +147,25 @@ class HTTPExtender:
         """See framework.Extender."""
         if answer.error:
             return error(answer.error)
+        result = read_preemption(answer.result)
+        if isinstance(result, str):
+            return error(result)
         found: dict[str, Victims] = {}
-        for node, meta in ((answer.result or {}).get("NodeNameToMetaVictims") or {}).items():
+        for node, victims in result.node_name_to_meta_victims.items():
             row = table.row_of.get(node)
             if row is None:
                 return error(f'nodeinfo not found for node name "{node}"')
             info = table.infos[row]
             pods = []
-            for victim in (meta or {}).get("Pods") or ():
-                pod = _find_pod(info, victim.get("UID", ""))
+            for victim in victims.pods:
+                pod = _find_pod(info, victim.uid)
                 if pod is None:
                     return error(
-                        f"extender: {self.name} claims to preempt pod (UID: &{{{victim.get('UID', '')}}}) "
+                        f"extender: {self.name} claims to preempt pod (UID: &{{{victim.uid}}}) "
                         f"on node: {node}, but the pod is not found on that node"
                     )
                 pods.append(pod)
-            found[node] = Victims(tuple(pods), int((meta or {}).get("NumPDBViolations") or 0))
+            found[node] = Victims(tuple(pods), victims.pdb_violations)
         return found
 
     # --- Bind ---
@@ -176,7 +177,10 @@ class HTTPExtender:
 
     def bind_result(self, answer: ExtenderAnswer) -> str:
         """Read the answer: "" or an error."""
-        return answer.error or str((answer.result or {}).get("Error") or "")
+        if answer.error:
+            return answer.error
+        result = read_binding(answer.result)
+        return result if isinstance(result, str) else result.error
 
 
 def _find_pod(info: NodeInfo, uid: str) -> PodInfo | None:
@@ -249,6 +253,12 @@ def read_answer(request: ExtenderRequest, outcome: CallOutcome) -> ExtenderAnswe
         return ExtenderAnswer(orjson.loads(outcome.body))
     except orjson.JSONDecodeError as wrong:
         return ExtenderAnswer(error=str(wrong) if outcome.body else "EOF")
+
+
+def add_score(total: int, score: int, weight: int) -> int:
+    """Return a node's total with an extender's score, scaled to those of plugins; sums are of 64 bits, as upstream's."""
+    total += score * weight * (MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY)
+    return (total + 2**63) % 2**64 - 2**63
 
 
 def build_extenders(settings: Sequence[config.Extender], nodes: Lister) -> tuple[HTTPExtender, ...]:

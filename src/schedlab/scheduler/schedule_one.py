@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 
 from schedlab.scheduler.cache.cache import AssumeError
-from schedlab.scheduler.extender import MAX_EXTENDER_PRIORITY
+from schedlab.scheduler.extender import add_score
 from schedlab.scheduler.framework.interface import (
     CycleState,
     ExtenderAnswer,
@@ -38,7 +38,7 @@ from schedlab.scheduler.framework.record import (
 )
 from schedlab.scheduler.framework.rows import recorded
 from schedlab.scheduler.framework.status import REASONS, Code, Status, is_success
-from schedlab.scheduler.framework.types import MAX_NODE_SCORE, NodeInfo
+from schedlab.scheduler.framework.types import NodeInfo
 from schedlab.scheduler.routine_cycle import choose_by_routine
 from schedlab.scheduler.runtime.choice import SortedNodes, heap_root
 from schedlab.scheduler.runtime.diagnosis import ABSENT, EXTENDER, Diagnosis, FitError, NodeToStatusMap, left_out
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
 
 NO_NODES: Final = "no nodes available to schedule pods"
 CLEAR_NOMINATION: Final = NominatingInfo("")
-_SCALE: Final = MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
 
 Answers = tuple[ExtenderAnswer, ...]
 Requests = tuple[ExtenderRequest, ...]
@@ -405,7 +404,7 @@ class Attempt:
             for name, score in result:
                 at = place.get(name)
                 if at is not None:
-                    total[at] += score * extender.weight * _SCALE
+                    total[at] = add_score(int(total[at]), score, extender.weight)
                     rated[at] = True
         return total, rated
 

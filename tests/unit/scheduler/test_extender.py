@@ -18,7 +18,7 @@ from schedlab.scheduler.extender import (
     read_answer,
 )
 from schedlab.scheduler.framework.interface import ExtenderAnswer, Victims
-from schedlab.scheduler.framework.status import error
+from schedlab.scheduler.framework.status import Status, error
 from schedlab.scheduler.framework.types import PodInfo
 from schedlab.testing.builders import make_node, make_pod, make_table
 from tests.unit.scheduler.fake_cluster import FakeLister
@@ -159,6 +159,51 @@ class TestAnswers:
             ("b", 0),
         ]
         assert extender().prioritize_result(ExtenderAnswer(None)) == []
+
+    def test_keys_count_in_any_case_and_null_is_nothing(self) -> None:
+        """Many extenders have structs of their own, with tags such as `nodenames`."""
+        capable = extender(node_cache_capable=True)
+        table = make_table(make_node("a"), pods=[make_pod("v").uid("u").node("a")])
+        answer = {"nodes": None, "nodenames": ["A"], "failedNodes": {"Bad": "text"}, "error": None}
+        victims = {"nodeNameToMetaVictims": {"a": {"pods": [{"uid": "u"}], "numpdbviolations": 2}}}
+        found = capable.preemption_result(ExtenderAnswer(victims), table)
+
+        assert capable.filter_result(ExtenderAnswer(answer), ["A"]) == FilterResult(("A",), {"Bad": "text"}, {})
+        assert capable.filter_result(ExtenderAnswer({"nodeNames": ["x"], "NODENAMES": ["A"]}), ["A", "x"]) == (
+            FilterResult(("A",), {}, {})
+        )
+        assert capable.prioritize_result(ExtenderAnswer([{"host": "A", "score": 4}, None])) == [("A", 4), ("", 0)]
+        assert capable.bind_result(ExtenderAnswer({"error": "y"})) == "y"
+        assert isinstance(found, dict)
+        assert [(pod.name, found["a"].pdb_violations) for pod in found["a"].pods] == [("v", 2)]
+
+    @pytest.mark.parametrize(
+        "result",
+        [
+            "text",
+            7,
+            [[]],
+            ["x"],
+            {"NodeNames": "a", "NodeNameToMetaVictims": [], "Error": 1},
+            {"NodeNames": [1], "NodeNameToMetaVictims": {"a": "x"}, "Error": ["x"]},
+            {"Nodes": [], "NodeNameToMetaVictims": {"a": {"Pods": {}}}, "Error": {}},
+            {"Nodes": {"items": [{"metadata": 5}]}, "NodeNameToMetaVictims": {"a": {"Pods": ["x"]}}, "Error": True},
+            {"FailedNodes": {"a": 5}, "NodeNameToMetaVictims": {"a": {"NumPDBViolations": "1"}}, "Error": 0.5},
+        ],
+    )
+    def test_answers_of_another_shape_are_errors(self, result: Any) -> None:
+        made, answer = extender(node_cache_capable=True), ExtenderAnswer(result)
+        victims = made.preemption_result(answer, make_table(make_node("a")))
+        texts = (made.filter_result(answer, ["a"]), made.prioritize_result(answer), made.bind_result(answer))
+
+        assert isinstance(victims, Status)
+        for text in (*texts, victims.message):
+            assert isinstance(text, str)
+            assert text.startswith("json: cannot read the answer: ")
+
+    @pytest.mark.parametrize("score", [2**63, -(2**63) - 1, 1e30, 2.5, "7", True])
+    def test_scores_are_whole_numbers_of_64_bits(self, score: Any) -> None:
+        assert isinstance(extender().prioritize_result(ExtenderAnswer([{"Host": "a", "Score": score}])), str)
 
     def test_victims_are_found_on_their_node(self) -> None:
         victim = make_pod("v").uid("u").node("a")

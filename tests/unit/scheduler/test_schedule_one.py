@@ -446,6 +446,7 @@ class TestExtenders:
         ("outcome", "message"),
         [
             ({"Error": "broken"}, "broken"),
+            (["garbage"], "json: cannot read the answer: Expected `object`, got `array`"),
             (CallOutcome(500), "failed filter with extender at URL http://x/filter, code 500"),
             (CallOutcome(error="connection refused"), 'Post "http://x/filter": connection refused'),
             (
@@ -482,6 +483,26 @@ class TestExtenders:
 
         assert made.schedule(make_pod("p")) == ["n0"]
         assert last(made).extender_calls[0].error
+
+    def test_enormous_scores_wrap_around(self) -> None:
+        """The best and the least of 64 bits: ten times the first is -10, the second 0."""
+        made = self.extended(
+            lambda *_: [{"Host": "n1", "Score": 2**63 - 1}, {"Host": "n2", "Score": -(2**63)}], prioritizeVerb="rate"
+        )
+
+        assert made.schedule(make_pod("p")) == ["n2"]
+        score = last(made).score
+        assert score is not None
+        assert (score.total - score.final.sum(axis=0)).tolist() == [0, -10, 0]
+
+    def test_nodes_that_do_not_exist_are_kept_as_they_were_told(self) -> None:
+        made = self.extended(
+            lambda *_: {"NodeNames": ["n1"], "FailedNodes": {f"ghost-{index}": "no" for index in range(1000)}},
+            filterVerb="filter",
+        )
+
+        assert made.schedule(make_pod("p")) == ["n1"]
+        assert len(last(made).extender_failed) == 1000
 
     @pytest.mark.parametrize("capable", [True, False])
     def test_nodes_that_an_extender_sends_back_have_no_pods_when_scored(self, capable: bool) -> None:  # noqa: FBT001
