@@ -11,11 +11,11 @@ from schedlab.scheduler.framework.record import CycleRecord
 
 
 def plain(value: Any) -> Any:
-    """Return a record as comparable data."""
+    """Return a record as comparable data; what keeps its texts known is none of it."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.tolist()
     if isinstance(value, msgspec.Struct):
-        return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
+        return {name: plain(getattr(value, name)) for name in value.__struct_fields__ if name != "texts"}
     if isinstance(value, dict):
         return [(key, plain(item)) for key, item in value.items()]
     if isinstance(value, (list, tuple)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -15,7 +16,8 @@ from schedlab.scheduler.framework.status import Code, Status, code_of
 from schedlab.scheduler.plugins.registry import IN_TREE
 from tests.property.clusters import Bench, Draw, benches
 from tests.support import plain_facts
-from tests.support.plain_manifests import Sight
+from tests.support.plain_facts import host_ports
+from tests.support.plain_manifests import HostPort, Sight
 
 
 def plugins_with(bench: Bench, method: str) -> list[Any]:
@@ -56,16 +58,29 @@ def check_filter(plugin: Any, bench: Bench) -> None:
 @given(bench=benches(), data=st.data())
 def test_every_number_and_name_of_a_fact_is_true(bench: Bench, data: st.DataObject) -> None:
     """Worked out again from the manifests alone."""
-    check_facts(bench)
+    check_facts(bench, {})
+    before = ports_of_pods(bench)
     bench.change(data.draw)
-    check_facts(bench)
+    after = ports_of_pods(bench)
+    returned = {
+        node: {port for name in pods.keys() - after[node].keys() for port in pods[name]}
+        - {*after[node].get("later", ())}
+        for node, pods in before.items()
+    }
+    check_facts(bench, returned)
 
 
-def check_facts(bench: Bench) -> None:
+def ports_of_pods(bench: Bench) -> dict[str, dict[str, list[HostPort]]]:
+    """Return the host ports of every pod on every node."""
+    infos = bench.scheduler.cache.table.infos
+    return {info.name: {pod.name: host_ports(msgspec.to_builtins(pod.pod)) for pod in info.pods} for info in infos}
+
+
+def check_facts(bench: Bench, returned: Mapping[str, set[HostPort]]) -> None:
     table = bench.scheduler.cache.table
     nodes = [msgspec.to_builtins(info.node) for info in table.infos]
     pods = {info.name: [msgspec.to_builtins(pod.pod) for pod in info.pods] for info in table.infos}
-    sight = Sight(msgspec.to_builtins(bench.pod.pod), nodes, pods)
+    sight = Sight(msgspec.to_builtins(bench.pod.pod), nodes, pods, returned=returned)
     for plugin in plugins_with(bench, "explain_filter"):
         state = CycleState()
         if hasattr(plugin, "pre_filter") and plugin.pre_filter(state, bench.pod, table)[1] is not None:

@@ -14,7 +14,7 @@ from schedlab.whatif.state import state_at
 from tests.scenario.stress import Life
 
 # What comes after the cycle, names the moment itself and not what came of it, or says how much of the rest is kept.
-_NOT_COMPARED = {"position", "nominated", "chance", "offsets", "follows"}
+_NOT_COMPARED = {"position", "nominated", "chance", "offsets", "follows", "texts"}
 # Every verdict, as it is kept: compared is what `every_verdict` makes of it.
 _VERDICTS = {"full_code", "full_reason", "changed_rows", "changed_code", "changed_reason"}
 

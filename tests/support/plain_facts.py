@@ -10,6 +10,7 @@ from typing import Any
 from tests.support import plain_storage_facts
 from tests.support.plain_manifests import (
     Facts,
+    HostPort,
     Json,
     Sight,
     in_error,
@@ -124,7 +125,7 @@ def _missing(term: Json, node: Json) -> Iterator[str]:
             yield f"the node is {name_of(node)}"
 
 
-def host_ports(pod: Json) -> list[tuple[str, str, int]]:
+def host_ports(pod: Json) -> list[HostPort]:
     spec = spec_of(pod)
     sidecars = [each for each in spec.get("initContainers") or () if each.get("restartPolicy") == "Always"]
     return [
@@ -135,7 +136,7 @@ def host_ports(pod: Json) -> list[tuple[str, str, int]]:
     ]
 
 
-def port_text(port: tuple[str, str, int]) -> str:
+def port_text(port: HostPort) -> str:
     address, protocol, wanted = port
     return f"{wanted}/{protocol}" if address == "0.0.0.0" else f"{address}:{wanted}/{protocol}"
 
@@ -150,6 +151,7 @@ def _ports(sight: Sight, node: Json, facts: Facts) -> None:
             (key_of(pod), port_text(used))
             for pod in sight.pods.get(name_of(node), ())
             for used in host_ports(pod)
+            if used not in sight.returned.get(name_of(node), ())
             if used[1:] == port[1:] and (used[0] == port[0] or "0.0.0.0" in (used[0], port[0]))
         }
         if not holders:

@@ -5,13 +5,15 @@ Nothing of the scheduler is used here, so that a mistake of it cannot be made tw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 Json = Mapping[str, Any]
 Facts = Sequence[Json]
+#: Address, protocol and port.
+HostPort = tuple[str, str, int]
 
 _SCALES = {"": Fraction(1), "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000)}
 _SCALES |= {letter: Fraction(1000**power) for power, letter in enumerate("kMGTPE", 1)}
@@ -20,12 +22,17 @@ _SCALES |= {f"{letter}i": Fraction(1024**power) for power, letter in enumerate("
 
 @dataclass(frozen=True)
 class Sight:
-    """What there is when a pod is tried: manifests, and the pods of each node by its name."""
+    """What there is when a pod is tried: manifests, and the pods of each node by its name.
+
+    `returned` are host ports of each node that a pod gave back which has gone: upstream keeps those in use as a set, so
+    that they are free then, though another pod of the node has them, too.
+    """
 
     pod: Json
     nodes: Sequence[Json]
     pods: Mapping[str, Sequence[Json]]
     others: Mapping[str, Sequence[Json]] = field(default_factory=dict)
+    returned: Mapping[str, Collection[HostPort]] = field(default_factory=dict)
     known: dict[str, Any] = field(default_factory=dict)
 
     def once(self, what: str, make: Callable[[], Any]) -> Any:

@@ -9,6 +9,8 @@ from typing import Any, TypedDict
 
 import msgspec
 
+from schedlab.kernel.errors import SchedlabError
+
 
 class Fact(TypedDict):
     """What a verdict rests on, in words."""
@@ -62,5 +64,11 @@ _DECODER = msgspec.json.Decoder(Explanation)
 
 
 def explanation_of(answer: bytes) -> Explanation:
-    """Decode an answer of the simulator; raises msgspec.DecodeError when it is none."""
-    return _DECODER.decode(answer)
+    """Decode an answer of the simulator; raises SchedlabError when it is none."""
+    try:
+        return _DECODER.decode(answer)
+    except msgspec.DecodeError as error:
+        raise SchedlabError(
+            f"the simulator's answer is no explanation: {error}",
+            hint="it may be of another version: end it (schedlab down) and start it anew (schedlab up)",
+        ) from error

@@ -14,6 +14,7 @@ nobody was promised anything. When the disk is full, attempts are lost and count
 
 from __future__ import annotations
 
+import errno
 import os
 import queue
 import sqlite3
@@ -74,6 +75,8 @@ CREATE INDEX IF NOT EXISTS victims_of ON victims (sequence);
 """
 #: What SQLite says where there is no room to write, or for the index of the write-ahead log.
 _NO_ROOM: Final = frozenset((sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE))
+#: What the system says where a file cannot be made for want of room.
+_NO_ROOM_ERRNO: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
 _COLUMNS: Final = "sequence, uid, names, head, block, place, end"
 _BLOCKS_KEPT: Final = 8
 
@@ -338,8 +341,8 @@ def _open(file: Path) -> sqlite3.Connection:
 
 def _unusable(file: Path, error: Exception) -> SchedlabError:
     hint = "move the file away: then a new log is begun; the cluster itself is in another file"
-    if getattr(error, "sqlite_errorcode", None) in _NO_ROOM:
-        hint = "make room on the disk: nothing is wrong with the file"
+    if getattr(error, "sqlite_errorcode", None) in _NO_ROOM or getattr(error, "errno", None) in _NO_ROOM_ERRNO:
+        hint = "make room if the disk is full: the file may be as good as ever"
     return SchedlabError(f"the decision log cannot be used: {error}", location=str(file), hint=hint)
 
 
@@ -422,7 +425,7 @@ class _Writer:
             self.connection.execute("COMMIT")
             for uid in self._going:
                 self.gone.put(uid)
-        except sqlite3.Error as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, others wait for this thread, and what is lost is told
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
             self.error = str(error)

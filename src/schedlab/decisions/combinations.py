@@ -40,11 +40,11 @@ def _from_zero(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     """Return numbers: int64[N] that differ where the values do, and what all of them are below."""
     least = int(values.min())
     span = int(values.max()) - least + 1
-    return (values - least, span) if span <= _SPAN_MAX else _following(values, span)
+    return (values - least, span) if span <= _SPAN_MAX else _following(values - least, span)
 
 
 def _following(numbers: NDArray[np.int64], span: int) -> tuple[NDArray[np.int64], int]:
-    """Return numbers that follow each other in the place of numbers: int64[N], which differ by less than `span`."""
+    """Return numbers that follow each other in the place of numbers: int64[N], from 0 to below `span`."""
     if span > _TABLE_MAX * len(numbers):
         found, places = np.unique(numbers, return_inverse=True)
         return places.astype(np.int64), len(found)

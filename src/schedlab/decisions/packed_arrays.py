@@ -267,12 +267,7 @@ def _reason_texts(attempts: Iterable[Arrays]) -> dict[int, tuple[str, ...]]:
     # Nearly all of them are 0, which says nothing.
     given = [ids[ids != 0] if any(ids.strides) else ids.reshape(-1)[:1] for ids in different.values()]
     ids = np.concatenate(given) if given else _NO_IDS
-    ids = ids[ids != 0]
-    if not ids.size:
-        return {}
-    first = int(ids.min())
-    found = np.flatnonzero(np.bincount(ids - first)) + first
-    return {reason: REASONS.texts(reason) for reason in found.tolist()}
+    return {reason: REASONS.texts(reason) for reason in np.unique(ids[ids != 0]).tolist()}
 
 
 def with_own_reasons(ids: Array, texts: Mapping[int, tuple[str, ...]]) -> Array:

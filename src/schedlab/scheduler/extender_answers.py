@@ -69,14 +69,18 @@ Answer = TypeVar("Answer")
 def read_filter(result: Any) -> FilterAnswer | str:
     """Return the decoded JSON of an answer; a text says what is wrong with it. No answer (null) is an empty one."""
     named = _named(result, FilterAnswer)
-    if isinstance(named, dict) and "Nodes" in named:
-        named["Nodes"] = _named(named["Nodes"], NodeList)
-    return _convert(named or {}, FilterAnswer)
+    if isinstance(named, dict):
+        if "Nodes" in named:
+            named["Nodes"] = _named(named["Nodes"], NodeList)
+        for field in ("FailedNodes", "FailedAndUnresolvableNodes"):
+            if isinstance(named.get(field), dict):
+                named[field] = {node: "" if text is None else text for node, text in named[field].items()}
+    return _convert(named, FilterAnswer)
 
 
 def read_scores(result: Any) -> list[HostPriority] | str:
     """Return the scores of an answer; a text says what is wrong with it."""
-    return _convert(_each_named(result, HostPriority) or [], list[HostPriority])
+    return _convert([] if result is None else _each_named(result, HostPriority), list[HostPriority])
 
 
 def read_preemption(result: Any) -> PreemptionAnswer | str:
@@ -85,11 +89,11 @@ def read_preemption(result: Any) -> PreemptionAnswer | str:
     (field,) = PreemptionAnswer.__struct_encode_fields__
     if isinstance(named, dict) and isinstance(named.get(field), dict):
         named[field] = {node: _named_victims(victims) for node, victims in named[field].items()}
-    return _convert(named or {}, PreemptionAnswer)
+    return _convert(named, PreemptionAnswer)
 
 
 def _named_victims(victims: Any) -> Any:
-    named = _named({} if victims is None else victims, MetaVictims)
+    named = _named(victims, MetaVictims)
     if isinstance(named, dict) and "Pods" in named:
         named["Pods"] = _each_named(named["Pods"], MetaPod)
     return named
@@ -97,11 +101,16 @@ def _named_victims(victims: Any) -> Any:
 
 def read_binding(result: Any) -> BindingAnswer | str:
     """Return the result of an answer; a text says what is wrong with it."""
-    return _convert(_named(result, BindingAnswer) or {}, BindingAnswer)
+    return _convert(_named(result, BindingAnswer), BindingAnswer)
 
 
 def _named(raw: Any, kind: type[msgspec.Struct]) -> Any:
-    """Give the keys of a mapping the case of a struct's; the last of several that are one counts, unless it is null."""
+    """Give the keys of a mapping the case of a struct's; the last of several that are one counts, unless it is null.
+
+    Nothing (null) is an empty mapping.
+    """
+    if raw is None:
+        return {}
     if not isinstance(raw, dict):
         return raw
     names = {name.lower(): name for name in kind.__struct_encode_fields__}
@@ -109,11 +118,22 @@ def _named(raw: Any, kind: type[msgspec.Struct]) -> Any:
 
 
 def _each_named(raw: Any, kind: type[msgspec.Struct]) -> Any:
-    return [_named({} if each is None else each, kind) for each in raw] if isinstance(raw, list) else raw
+    return [_named(each, kind) for each in raw] if isinstance(raw, list) else raw
 
 
 def _convert(named: Any, kind: type[Answer]) -> Answer | str:
     try:
         return msgspec.convert(named, kind)
+    except msgspec.ValidationError:
+        # Nulls deep inside are rare, and whole nodes are much to go through.
+        pass
+    try:
+        return msgspec.convert(_without_nulls(named), kind)
     except msgspec.ValidationError as wrong:
         return f"json: cannot read the answer: {wrong}"
+
+
+def _without_nulls(raw: Any) -> Any:
+    if isinstance(raw, dict):
+        return {key: _without_nulls(value) for key, value in raw.items() if value is not None}
+    return [_without_nulls({} if each is None else each) for each in raw] if isinstance(raw, list) else raw

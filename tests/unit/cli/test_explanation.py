@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
 import orjson
 import pytest
 
 from schedlab.cli.explain_html import explain_html
 from schedlab.cli.explain_text import explain_text
 from schedlab.cli.explanation import explanation_of
+from schedlab.kernel.errors import SchedlabError
 from schedlab.scheduler.framework.record import CycleRecord
 from tests.unit.cli.test_explain_text import _explain
 from tests.unit.decisions import records
@@ -27,5 +27,5 @@ def test_forms_of_what_is_decoded_are_those_of_the_whole(record: Callable[[], Cy
 
 
 def test_what_is_no_explanation_is_refused() -> None:
-    with pytest.raises(msgspec.DecodeError):
+    with pytest.raises(SchedlabError, match="no explanation"):
         explanation_of(b"[]")

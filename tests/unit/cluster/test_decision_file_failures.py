@@ -107,7 +107,7 @@ def test_a_start_without_room_says_so(tmp_path: Path) -> None:
 
     said, hint = done.stdout.splitlines()
     assert said.startswith(f"{tmp_path / FILE_NAME}: the decision log cannot be used: ")
-    assert hint == "hint: make room on the disk: nothing is wrong with the file"
+    assert hint == "hint: make room if the disk is full: the file may be as good as ever"
 
 
 def test_a_pod_is_not_forgotten_where_forgetting_it_failed(tmp_path: Path) -> None:

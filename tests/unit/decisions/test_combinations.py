@@ -24,6 +24,8 @@ FAR = 1 << 62
             [number % 3 for number in range(500)],
             list(range(0, 5_000_000, 10_000)),
         ],
+        # So many rows that a table is quicker, far above 0.
+        [[3 + 1400 * (number % 1000) for number in range(200_000)]],
         [[number % size for number in range(500)] for size in (50, 40, 30, 20, 10, 7, 3)],
     ],
 )
@@ -33,4 +35,7 @@ def test_rows_are_told_apart_by_all_columns(columns: list[list[int]]) -> None:
     numbers, first = combinations([np.array(column) for column in columns], len(rows))
 
     assert sorted(set(numbers.tolist())) == list(range(len(first)))
-    assert [rows.index(row) for row in rows] == first[numbers].tolist()
+    places: dict[tuple[int, ...], int] = {}
+    for at, row in enumerate(rows):
+        places.setdefault(row, at)
+    assert [places[row] for row in rows] == first[numbers].tolist()

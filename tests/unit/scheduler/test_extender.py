@@ -181,7 +181,10 @@ class TestAnswers:
         "result",
         [
             "text",
+            "",
             7,
+            0,
+            False,
             [[]],
             ["x"],
             {"NodeNames": "a", "NodeNameToMetaVictims": [], "Error": 1},
@@ -200,6 +203,22 @@ class TestAnswers:
         for text in (*texts, victims.message):
             assert isinstance(text, str)
             assert text.startswith("json: cannot read the answer: ")
+
+    def test_empty_list_is_no_mapping_and_the_other_way_round(self) -> None:
+        made, wrong = extender(), "json: cannot read the answer: Expected "
+
+        assert str(made.filter_result(ExtenderAnswer([]), ["a"])).startswith(wrong)
+        assert made.bind_result(ExtenderAnswer([])).startswith(wrong)
+        assert isinstance(made.preemption_result(ExtenderAnswer([]), make_table(make_node("a"))), Status)
+        assert str(made.prioritize_result(ExtenderAnswer({}))).startswith(wrong)
+
+    def test_nothing_deep_inside_is_nothing(self) -> None:
+        node = {"metadata": {"name": "a", "labels": None}, "spec": {"taints": None}, "status": None}
+        answer = ExtenderAnswer({"Nodes": {"items": [node, None]}, "FailedNodes": {"b": None}})
+        found = extender().filter_result(answer, ["a", "b"])
+
+        assert isinstance(found, FilterResult)
+        assert (found.nodes, found.failed) == (("a", ""), {"b": ""})
 
     @pytest.mark.parametrize("score", [2**63, -(2**63) - 1, 1e30, 2.5, "7", True])
     def test_scores_are_whole_numbers_of_64_bits(self, score: Any) -> None:
