@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from schedlab.whatif.search.edits import Suggestion
 from schedlab.whatif.search.victims import Victims
 from tests.unit.whatif.test_help import help_for, kinds, of_kind
@@ -99,3 +101,31 @@ def test_several_are_told_apart() -> None:
 
     assert victims.text == "a, b, c; a then waits for a node; no controller makes b, c anew"
     assert victims.cost == 130
+
+
+@pytest.mark.parametrize(("bare", "owned"), [("high", "mid"), ("mid", "high"), ("high", "high")])
+def test_of_the_fewest_those_go_that_run_elsewhere_afterwards(bare: str, owned: str) -> None:
+    """Either large pod would do, and preemption takes neither; one of them nobody makes anew."""
+    lab = Lab()
+    for name, value in (("low", 1), ("mid", 10), ("high", 100)):
+        lab.priority(name, value)
+    lab.node("n", cpu="6")
+    port = {"ports": [{"containerPort": 80, "hostPort": 80}]}
+    lab.pod("bare", cpu="2", priorityClassName=bare)
+    lab.settle()
+    lab.pod("port", cpu="100m", priorityClassName="low", container=port)
+    for name in ("small", "other"):
+        lab.pod(name, cpu="950m", priorityClassName="low")
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}}}
+    pod = {"containers": [container], "priorityClassName": owned}
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod}
+    spec = {"selector": {"matchLabels": {"app": "web"}}, "template": template}
+    lab.create("replicasets.apps", {"metadata": {"name": "web"}, "spec": spec}, "default")
+    lab.settle()
+    lab.node("elsewhere")
+    lab.pod("p", container={**container, **port}, nodeSelector={"kubernetes.io/hostname": "n"})
+
+    suggestion = of_kind(help_for(lab), "evict")
+    assert suggestion.edits[0].details["gone"] == ["default/port"]
+    assert suggestion.edits[0].details["waiting"] == []
+    assert len(suggestion.edits[0].evicted) == 2

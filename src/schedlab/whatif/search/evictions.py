@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from heapq import nsmallest
 from itertools import accumulate, combinations, combinations_with_replacement, islice
 from math import comb
 from typing import TYPE_CHECKING, Final
@@ -30,24 +31,18 @@ _COST_OF_POD: Final = 10
 _HIGHEST: Final = 2**31 - 1
 _TRIES_MAX: Final = 8
 _FEWER_TRIES_MAX: Final = 100
-#: So many sets of pods are looked at; beyond that the large pods are taken first, and none of them is needless.
+#: So many sets of pods are looked at; where numbers tell, the large pods are taken first beyond that, none of them needless.
 _SETS_MAX: Final = 100_000
 
 
 def suggest(case: Case) -> Iterator[Suggestion]:
-    """Yield the smallest set of placed pods without which the pod fits.
+    """Yield the smallest set of placed pods without which the pod fits, of those that there are tries for.
 
     Of several it is one whose pods run elsewhere afterwards; then the one of the lowest priority.
     """
     budgets = Budgets(Budget.of(budget) for budget in case.trial.listers.lister(_BUDGETS).list())
     guesses = sorted(_guesses(case, budgets), key=_badness)
-    best: Suggestion | None = None
-    for pods in guesses[:_TRIES_MAX]:
-        if best is not None and (len(pods) > len(best.edits[0].evicted) or best.cost == removal(pods).cost):
-            break
-        found = _evicting(case, pods)
-        if found is not None and (best is None or found.cost < best.cost):
-            best = found
+    best = _cheapest(case, guesses[:_TRIES_MAX])
     if best is not None:
         yield _fewer(case, budgets, guesses, len(best.edits[0].evicted)) or best
 
@@ -55,19 +50,35 @@ def suggest(case: Case) -> Iterator[Suggestion]:
 def _fewer(case: Case, budgets: Budgets, guesses: Sequence[Sequence[PodInfo]], size: int) -> Suggestion | None:
     """Return the eviction of fewer than `size` pods of one of the guesses' nodes, if it helps.
 
-    Preemption gives back pods of high priority first, so that many small ones may go where a large one would do. Where
-    nothing but resources is short, all sets were looked at before.
+    Preemption gives back pods of high priority first, so that many small ones may go where a large one would do. Nodes
+    where nothing but resources is short are left out: numbers have told of all smaller sets there, or of as many as
+    can be looked at.
     """
     exact = set(case.only("NodeResourcesFit").tolist())
     names = dict.fromkeys(pods[0].pod.spec.node_name for pods in guesses)
     rows = [row for row in (case.table.row_of[name] for name in names) if row not in exact]
     nodes = [[pod for pod in case.table.infos[row].pods if may_go(pod)] for row in rows]
-    sets = (some for count in range(1, size) for pods in nodes for some in combinations(pods, count))
-    for some in islice(sets, _FEWER_TRIES_MAX):
-        found = None if budgets.split(some)[0] else _evicting(case, some)
+    tries = _FEWER_TRIES_MAX
+    for count in range(1, size):
+        sets = (some for pods in nodes for some in combinations(pods, count))
+        tried = nsmallest(tries, islice(sets, _SETS_MAX), key=_badness)
+        found = _cheapest(case, [some for some in tried if not budgets.split(some)[0]])
         if found is not None:
             return found
+        tries -= len(tried)
     return None
+
+
+def _cheapest(case: Case, sets: Sequence[Sequence[PodInfo]]) -> Suggestion | None:
+    """Return the cheapest eviction that helps of the smallest sets that do; the least bad set comes first."""
+    best: Suggestion | None = None
+    for pods in sets:
+        if best is not None and (len(pods) > len(best.edits[0].evicted) or best.cost == removal(pods).cost):
+            break
+        found = _evicting(case, pods)
+        if found is not None and (best is None or found.cost < best.cost):
+            best = found
+    return best
 
 
 def _evicting(case: Case, pods: Sequence[PodInfo]) -> Suggestion | None:
