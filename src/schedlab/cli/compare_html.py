@@ -19,7 +19,9 @@ _MOVED_SHOWN: Final = 200
 
 def compare_html(found: Comparison) -> str:
     """Return the report."""
-    return html_page(f"{found.scenario}: {len(found.configs)} scheduler configurations compared", _body(found))
+    return html_page(
+        f"{found.scenario}: {counted(len(found.configs), 'scheduler configuration')} compared", _body(found)
+    )
 
 
 def _body(found: Comparison) -> Iterator[str]:
@@ -55,7 +57,7 @@ def _metrics(found: Comparison) -> Iterator[str]:
         different = {name: one for name, one in metrics.items() if name not in same}
         yield from table("Metrics that differ", head, _metric_rows(different), "numbers")
     if same:
-        yield f"<details><summary>{len(same)} metrics are the same</summary>"
+        yield f"<details><summary>{counted(len(same), 'metric is', 'metrics are')} the same</summary>"
         yield from table("Metrics that are the same", head, _metric_rows(same), "numbers")
         yield "</details>"
 

@@ -44,7 +44,7 @@ def _table(found: Comparison) -> Iterator[str]:
     metrics = found.metrics()
     different = {name: one for name, one in metrics.items() if len({*one["means"]}) > 1 or len(found.configs) == 1}
     if not different:
-        yield f"all {len(metrics)} metrics are the same"
+        yield f"all {counted(len(metrics), 'metric is', 'metrics are')} the same"
         return
     rows = [["METRIC", "UNIT", *(letter(place) for place in range(len(found.configs)))]]
     rows[0] += [f"{letter(place)} - A" for place in range(1, len(found.configs))]
@@ -53,7 +53,7 @@ def _table(found: Comparison) -> Iterator[str]:
         rows.append([name, one["unit"], *(number_text(mean) for mean in one["means"]), *differences])
     yield from (line[2:] for line in columns(rows))
     if len(different) < len(metrics):
-        yield f"{len(metrics) - len(different)} metrics are the same"
+        yield f"{counted(len(metrics) - len(different), 'metric is', 'metrics are')} the same"
 
 
 def number_text(value: float | None) -> str:

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from schedlab.cli.junit import Case, junit_xml
 from schedlab.cli.output_file import check_file, write_file
+from schedlab.cli.plain_text import counted
 from schedlab.kernel.errors import SchedlabError
 from schedlab.scenario.decision_tests import Outcome, find_tests, run_test
 
@@ -35,7 +36,7 @@ def run_tests(
         write_file(junit, [junit_xml(cases)], "--junit")
     failed, mistaken = sum(bool(case.failures) for case in cases), sum(bool(case.mistake) for case in cases)
     words = [f"{count} {word}" for count, word in ((failed, "failed"), (mistaken, "cannot be used")) if count]
-    print(", ".join([f"{len(cases) - failed - mistaken} of {len(cases)} tests hold", *words]))
+    print(", ".join([f"{len(cases) - failed - mistaken} of {counted(len(cases), 'test holds', 'tests hold')}", *words]))
     return 2 if mistaken else 1 if failed else 0
 
 
@@ -52,7 +53,7 @@ def _run(file: Path, config: Path | None) -> Case:
         "\n".join([f"{one.place}: {one.text}: {one.found}", *(f"  {answer}" for answer in one.answers)])
         for one in outcome.failures
     )
-    print(f"{'FAIL ' if failures else 'ok   '} {file}  {outcome.assertions} assertions")
+    print(f"{'FAIL ' if failures else 'ok   '} {file}  {counted(outcome.assertions, 'assertion')}")
     for failure in failures:
         print("\n".join(f"  {line}" for line in failure.splitlines()))
     return Case(str(file), time.perf_counter() - began, failures)

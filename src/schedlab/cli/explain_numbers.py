@@ -34,7 +34,7 @@ def _summary(entry: Mapping[str, Any]) -> str:
         return "left out before filtering"
     if entry["verdict"] == "failed":
         return f"turned down by {entry['failedPlugin']}"
-    return f"fits, {entry['total']} points" if "total" in entry else "fits"
+    return f"fits, {counted(entry['total'], 'point')}" if "total" in entry else "fits"
 
 
 def _score_lines(score: Mapping[str, Any]) -> list[str]:

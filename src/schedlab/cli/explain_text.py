@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from schedlab.cli.columns import abbreviations, columns
 from schedlab.cli.explain_numbers import choice, node_numbers, versus
 from schedlab.cli.explain_waiting import preemption, queue
-from schedlab.cli.plain_text import clipped
+from schedlab.cli.plain_text import clipped, counted
 
 _NODES_SHOWN: Final = 40
 
@@ -185,7 +185,7 @@ def _score_table(explanation: Mapping[str, Any], *, wide: bool) -> str:
 
 def _more(all_entries: Sequence[object], shown: Sequence[object]) -> list[str]:
     hidden = len(all_entries) - len(shown)
-    return [f"  … and {hidden} more nodes; -o wide shows all"] if hidden else []
+    return [f"  … and {counted(hidden, 'more node')}; -o wide shows all"] if hidden else []
 
 
 def _custom_results(explanation: Mapping[str, Any]) -> str:

@@ -13,11 +13,12 @@ from schedlab.cli.what_if_text import move_lines
 def fit_text(answer: Mapping[str, Any]) -> str:
     """Return the text of how many pods fit."""
     count, stops = answer["fits"], answer["stops"]
-    lines = [f"{'' if stops else 'at least '}{count} more of {answer['pod']} fit{'s' if count == 1 else ''}"]
+    fit = "fits" if count == 1 else "fit"
+    lines = [f"{'' if stops else 'at least '}{count} more of {answer['pod']} {fit}"]
     if stops:
         lines += ["", f"The next one: {stops}"]
     for group in answer["groups"]:
-        lines += ["", f"{group['nodes']} x {group['group']}: {group['placed']} fit"]
+        lines += ["", f"{group['nodes']} x {group['group']}: {counted(group['placed'], 'fits', 'fit')}"]
         lines += [f"  no more on {nodes}: {reason}" for reason, nodes in group["reasons"].items()]
     return "\n".join(lines)
 
@@ -29,7 +30,7 @@ def nodes_text(answer: Mapping[str, Any]) -> str:
         lines = [
             f"{counted(answer['tried'], f'new node like {name} is', f'new nodes like {name} are')} not enough for {counted(pods, 'pod')}, and more would not help"
         ]
-        lines += [f"  {number} wait: {reason}" for reason, number in answer["waits"].items()]
+        lines += [f"  {counted(number, 'waits', 'wait')}: {reason}" for reason, number in answer["waits"].items()]
     elif count == 0:
         lines = [f"no new node like {name} is needed for {counted(pods, 'pod')}"]
     else:

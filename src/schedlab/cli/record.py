@@ -14,6 +14,7 @@ from cyclopts import Parameter
 
 from schedlab.apimachinery.errors import StatusError
 from schedlab.cli.options import refuse_negative
+from schedlab.cli.plain_text import counted
 from schedlab.cluster.wall_clock import WallClock
 from schedlab.mirror.recorder import Recorder
 from schedlab.remote.client import RemoteClient
@@ -53,11 +54,13 @@ async def _record(path: Path, access: Access, duration: int) -> None:
             waiting.cancel()
             if client.failure.done():
                 client.failure.result()
-            counted = recorder.recorded
+            recorded = recorder.recorded
     finally:
         with contextlib.suppress(asyncio.CancelledError):
             await client.close()
-    print(f"{counted['ADDED']} additions, {counted['MODIFIED']} updates, {counted['DELETED']} deletions in {path}")
+    nouns = {"ADDED": "addition", "MODIFIED": "update", "DELETED": "deletion"}
+    amounts = [counted(recorded[event], noun) for event, noun in nouns.items()]
+    print(f"{', '.join(amounts)} in {path}")
 
 
 def _tell(resource: str, verb: str, error: StatusError) -> None:

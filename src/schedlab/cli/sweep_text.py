@@ -21,12 +21,12 @@ def sweep_text(found: SweepResult, location: str) -> str:
 
 def _lines(found: SweepResult, location: str) -> Iterator[str]:
     points = found.points()
-    yield f"{found.plan.scenario} ({location}), {len(points)} points, {counted(len(found.plan.tasks), 'run')}; means over seeds"
+    yield f"{found.plan.scenario} ({location}), {counted(len(points), 'point')}, {counted(len(found.plan.tasks), 'run')}; means over seeds"
     yield ""
     rows = [_cells(found, point) for point in points[:_POINTS_SHOWN]]
     yield from columns([[*found.plan.names, "runs", *found.plan.metrics], *rows])
     if len(points) > _POINTS_SHOWN:
-        yield f"  and {len(points) - _POINTS_SHOWN} more points; -o json has all, the table of runs every run"
+        yield f"  and {counted(len(points) - _POINTS_SHOWN, 'more point')}; -o json has all, the table of runs every run"
     yield ""
     failed = found.failed
     if failed:

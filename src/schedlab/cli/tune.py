@@ -16,6 +16,7 @@ from cyclopts import Parameter
 from schedlab.apimachinery.yaml import to_yaml
 from schedlab.cli.options import read_seconds
 from schedlab.cli.output_file import write_file
+from schedlab.cli.plain_text import counted
 from schedlab.cli.run_files import write_table
 from schedlab.cli.sweep_options import ResultsOption, WorkersOption, progress_bar, worker_count
 from schedlab.cli.tune_html import tune_html
@@ -116,7 +117,12 @@ def tune(
     if html is not None:
         write_file(html, [tune_html(found, files)], "--html")
     print(json.dumps(_data(found, files), indent=2) if output == "json" else tune_text(found, files))
-    print(f"{len(found.trials)} trials in {time.perf_counter() - started:.1f}s; see {folder}", file=sys.stderr)
+    return _end(found, folder, time.perf_counter() - started)
+
+
+def _end(found: Tuning, folder: Path, took_s: float) -> int:
+    """Tell how a search ended and return the exit code."""
+    print(f"{counted(len(found.trials), 'trial')} in {took_s:.1f}s; see {folder}", file=sys.stderr)
     if found.interrupted:
         print("interrupted: what is told is what was tried until then", file=sys.stderr)
         return 130

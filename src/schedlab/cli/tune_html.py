@@ -7,13 +7,16 @@ from html import escape
 
 from schedlab.cli.charts import Point, point_chart
 from schedlab.cli.html_page import html_page, row, scrolled, table
+from schedlab.cli.plain_text import counted
 from schedlab.cli.tune_text import front_table, headline, objective_name
 from schedlab.scenario.sweeps.candidates import Tuning
 
 
 def tune_html(found: Tuning, files: Mapping[str, str]) -> str:
     """Return the report."""
-    return html_page(f"{found.scenario.stem}: {len(found.trials)} scheduler configurations tried", _body(found, files))
+    return html_page(
+        f"{found.scenario.stem}: {counted(len(found.trials), 'scheduler configuration')} tried", _body(found, files)
+    )
 
 
 def _body(found: Tuning, files: Mapping[str, str]) -> Iterator[str]:

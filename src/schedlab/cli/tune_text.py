@@ -7,6 +7,7 @@ from typing import Final
 
 from schedlab.cli.columns import columns
 from schedlab.cli.compare_text import number_text
+from schedlab.cli.plain_text import counted
 from schedlab.scenario.sweeps.candidates import Candidate, Tuning
 from schedlab.scenario.sweeps.space import Objective
 
@@ -21,7 +22,7 @@ def tune_text(found: Tuning, files: Mapping[str, str]) -> str:
 
 def _lines(found: Tuning, files: Mapping[str, str]) -> Iterator[str]:
     front = found.front
-    yield f"{found.scenario}, {len(found.trials)} configurations tried; no other one beats these:"
+    yield f"{found.scenario}, {counted(len(found.trials), 'configuration')} tried; no other one beats these:"
     yield ""
     yield from columns(front_table(found)[: _FRONT_SHOWN + 1])
     if len(front) > _FRONT_SHOWN:
@@ -35,7 +36,7 @@ def _lines(found: Tuning, files: Mapping[str, str]) -> Iterator[str]:
         yield f"{files[one.name]}: {headline(one)}"
     if found.failed:
         yield ""
-        yield f"{len(found.failed)} configurations could not be judged"
+        yield f"{counted(len(found.failed), 'configuration')} could not be judged"
         yield from (f"  {headline(one)}: {' '.join(one.reason.split())}" for one in found.failed[:_FAILED_SHOWN])
 
 

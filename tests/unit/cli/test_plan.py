@@ -106,7 +106,7 @@ def test_plan_nodes_that_do_not_help(folder: Path, capsys: pytest.CaptureFixture
 
     assert out.startswith(
         "1 new node like m is not enough for 1 pod, and more would not help\n"
-        "  1 wait: 0/3 nodes are available: 3 Insufficient cpu."
+        "  1 waits: 0/3 nodes are available: 3 Insufficient cpu."
     )
 
 

@@ -101,7 +101,7 @@ class TestVerb:
         code, out, err = run(capsys, folder / "deep")
 
         assert (code, err) == (0, "")
-        assert out == f"ok    {folder}/deep/test_holds.yaml  2 assertions\n1 of 1 tests hold\n"
+        assert out == f"ok    {folder}/deep/test_holds.yaml  2 assertions\n1 of 1 test holds\n"
 
     def test_one_fails(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         code, out, err = run(capsys, folder)
