@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from schedlab.cli.plain_text import clipped, counted, one_line
+from schedlab.cli.plain_text import clipped, one_line
+from schedlab.kernel.words import counted
 
 _NAMES_MAX = 5
 

@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from schedlab.cli.plain_text import counted
 from schedlab.decisions.annotations import AnnotationMode
 from schedlab.kernel.errors import SchedlabError
+from schedlab.kernel.words import counted
 from schedlab.scheduler_perf import RunOptions, TestCase, Workload, load, machine, run, shipped
 from schedlab.scheduler_perf.measurement import Figures
 

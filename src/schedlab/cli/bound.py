@@ -12,8 +12,8 @@ from cyclopts import Parameter
 from schedlab.cli.asked_cluster import RUNNING, AskedCluster
 from schedlab.cli.kube_context import NameOption
 from schedlab.cli.options import read_seconds
-from schedlab.cli.plain_text import counted
 from schedlab.kernel.errors import SchedlabError
+from schedlab.kernel.words import counted
 
 
 def bound(

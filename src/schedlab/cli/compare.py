@@ -15,8 +15,8 @@ from cyclopts import Parameter
 from schedlab.cli.compare_html import compare_html
 from schedlab.cli.compare_text import compare_text
 from schedlab.cli.output_file import check_file, write_file
-from schedlab.cli.plain_text import counted
 from schedlab.kernel.errors import SchedlabError
+from schedlab.kernel.words import counted
 from schedlab.scenario.comparing import Variant
 from schedlab.scenario.comparing import compare as compare_variants
 from schedlab.scenario.seeds import read_seeds

@@ -9,8 +9,8 @@ from typing import Any, Final
 from schedlab.cli.charts import colour
 from schedlab.cli.compare_text import difference_text, letter, number_text
 from schedlab.cli.html_page import html_page, row, table
-from schedlab.cli.plain_text import counted
 from schedlab.cli.series_html import series_html
+from schedlab.kernel.words import counted
 from schedlab.scenario.comparing import Comparison
 from schedlab.scenario.pairing import flipped_by
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from schedlab.cli.columns import columns
-from schedlab.cli.plain_text import counted
+from schedlab.kernel.words import counted
 from schedlab.scenario.comparing import Comparison
 from schedlab.scenario.pairing import CONFIGURATION, by_plugin
 

@@ -11,8 +11,8 @@ from cyclopts import Parameter
 
 from schedlab.cli.junit import Case, junit_xml
 from schedlab.cli.output_file import check_file, write_file
-from schedlab.cli.plain_text import counted
 from schedlab.kernel.errors import SchedlabError
+from schedlab.kernel.words import counted
 from schedlab.scenario.decision_tests import Outcome, find_tests, run_test
 
 

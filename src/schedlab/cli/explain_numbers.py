@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from schedlab.cli.columns import columns
-from schedlab.cli.plain_text import counted
+from schedlab.kernel.words import counted
 
 _TIED_SHOWN: Final = 10
 

@@ -12,7 +12,8 @@ from typing import Any, Final, NamedTuple
 from schedlab.cli.columns import abbreviations, columns
 from schedlab.cli.explain_numbers import choice, node_numbers, versus
 from schedlab.cli.explain_waiting import preemption, queue
-from schedlab.cli.plain_text import clipped, counted
+from schedlab.cli.plain_text import clipped
+from schedlab.kernel.words import counted
 
 _NODES_SHOWN: Final = 40
 

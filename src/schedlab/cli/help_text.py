@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from schedlab.cli.plain_text import counted
+from schedlab.kernel.words import counted
 
 
 def help_text(answer: Mapping[str, Any]) -> str:

@@ -13,9 +13,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, kubeconfig_paths, resolve
-from schedlab.cli.plain_text import counted
 from schedlab.cluster.home import Home
 from schedlab.kernel.errors import SchedlabError
+from schedlab.kernel.words import counted
 from schedlab.mirror.manifests import read_objects
 
 

@@ -9,8 +9,8 @@ from cyclopts import Parameter
 
 from schedlab.apimachinery.quantity import QuantityError, parse
 from schedlab.cli.output_file import write_file
-from schedlab.cli.plain_text import counted
 from schedlab.kernel.errors import SchedlabError
+from schedlab.kernel.words import counted
 from schedlab.traces.alibaba import read_alibaba
 from schedlab.traces.azure import read_azure
 from schedlab.traces.google import read_google

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from schedlab.apimachinery.references import parse_pod
 from schedlab.cli.output_file import write_file
-from schedlab.cli.plain_text import counted
+from schedlab.kernel.words import counted
 from schedlab.mirror.files import read_cluster
 from schedlab.mirror.minimize import Minimizer
 from schedlab.scheduler.config.file import read_configuration

@@ -26,8 +26,3 @@ def clipped(text: str) -> str:
 def one_line(text: str) -> str:
     """Return the same on one line, as a cell of a table needs it."""
     return text if text.isprintable() else plain(text).replace("\n", "\\n").replace("\t", "\\t")
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """Return a number of things: `1 pod`, `2 pods`; with what they do where that changes: `1 pod waits`, `2 pods wait`."""
-    return f"{number} {one if number == 1 else many or f'{one}s'}"

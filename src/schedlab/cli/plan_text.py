@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from schedlab.cli.plain_text import counted
 from schedlab.cli.what_if_text import move_lines
+from schedlab.kernel.words import counted
 
 
 def fit_text(answer: Mapping[str, Any]) -> str:

@@ -14,8 +14,8 @@ from cyclopts import Parameter
 
 from schedlab.apimachinery.errors import StatusError
 from schedlab.cli.options import refuse_negative
-from schedlab.cli.plain_text import counted
 from schedlab.cluster.wall_clock import WallClock
+from schedlab.kernel.words import counted
 from schedlab.mirror.recorder import Recorder
 from schedlab.remote.client import RemoteClient
 from schedlab.remote.kubeconfig import Access, load_access

@@ -8,9 +8,9 @@ from typing import Final
 
 from schedlab.cli.compare_text import number_text
 from schedlab.cli.html_page import html_page, row, scrolled, table
-from schedlab.cli.plain_text import counted
 from schedlab.cli.run_text import run_text
 from schedlab.cli.series_html import series_html
+from schedlab.kernel.words import counted
 from schedlab.scenario.judging import Verdict
 from schedlab.scenario.metrics import metric_of
 from schedlab.scenario.results import Run

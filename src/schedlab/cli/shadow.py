@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, resolve
-from schedlab.cli.plain_text import counted
+from schedlab.kernel.words import counted
 
 
 def shadow(

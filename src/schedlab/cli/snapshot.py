@@ -15,8 +15,8 @@ from cyclopts import App, Parameter
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, resolve
 from schedlab.cli.output_file import write_file
-from schedlab.cli.plain_text import counted
 from schedlab.kernel.errors import SchedlabError
+from schedlab.kernel.words import counted
 from schedlab.mirror.anonymize import Anonymizer
 from schedlab.mirror.complete_snapshot import read_complete
 from schedlab.mirror.files import is_complete, read_snapshot

@@ -11,8 +11,8 @@ from cyclopts import Parameter
 
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, resolve
-from schedlab.cli.plain_text import counted
 from schedlab.kernel.errors import SchedlabError
+from schedlab.kernel.words import counted
 
 _MIB = 1 << 20
 

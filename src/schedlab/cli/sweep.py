@@ -12,11 +12,11 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from schedlab.cli.plain_text import counted
 from schedlab.cli.run_files import Tables, write_table
 from schedlab.cli.sweep_options import ResultsOption, WorkersOption, progress_bar, worker_count
 from schedlab.cli.sweep_text import sweep_text
 from schedlab.kernel.errors import SchedlabError
+from schedlab.kernel.words import counted
 from schedlab.scenario.sweeps.file import SweepPlan, read_sweep
 from schedlab.scenario.sweeps.inputs import Inputs
 from schedlab.scenario.sweeps.journal import Journal

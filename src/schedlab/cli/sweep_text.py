@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from schedlab.cli.columns import columns
 from schedlab.cli.compare_text import number_text
-from schedlab.cli.plain_text import counted
+from schedlab.kernel.words import counted
 from schedlab.scenario.sweeps.results import SweepResult
 
 _POINTS_SHOWN: Final = 40

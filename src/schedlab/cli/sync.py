@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, kubeconfig_paths, resolve
-from schedlab.cli.plain_text import counted
+from schedlab.kernel.words import counted
 
 _PATH = "/api/v1/sources/sync"
 

@@ -13,7 +13,8 @@ from cyclopts import Parameter
 from schedlab.apimachinery.references import parse_pod
 from schedlab.cli import simulator_api
 from schedlab.cli.kube_context import NameOption, resolve
-from schedlab.cli.plain_text import counted, plain
+from schedlab.cli.plain_text import plain
+from schedlab.kernel.words import counted
 
 
 def trace(

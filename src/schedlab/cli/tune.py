@@ -16,12 +16,12 @@ from cyclopts import Parameter
 from schedlab.apimachinery.yaml import to_yaml
 from schedlab.cli.options import read_seconds
 from schedlab.cli.output_file import write_file
-from schedlab.cli.plain_text import counted
 from schedlab.cli.run_files import write_table
 from schedlab.cli.sweep_options import ResultsOption, WorkersOption, progress_bar, worker_count
 from schedlab.cli.tune_html import tune_html
 from schedlab.cli.tune_text import headline, objective_text, tune_text
 from schedlab.kernel.errors import SchedlabError
+from schedlab.kernel.words import counted
 from schedlab.scenario.metrics import hint_for, metric_of
 from schedlab.scenario.seeds import read_seeds
 from schedlab.scenario.sweeps.candidates import Candidate, Search, Tuning

@@ -7,8 +7,8 @@ from html import escape
 
 from schedlab.cli.charts import Point, point_chart
 from schedlab.cli.html_page import html_page, row, scrolled, table
-from schedlab.cli.plain_text import counted
 from schedlab.cli.tune_text import front_table, headline, objective_name
+from schedlab.kernel.words import counted
 from schedlab.scenario.sweeps.candidates import Tuning
 
 

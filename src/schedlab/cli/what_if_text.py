@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from schedlab.cli.plain_text import counted
+from schedlab.kernel.words import counted
 
 
 def what_if_text(answer: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from schedlab.decisions.choice import runner_up
+from schedlab.kernel.words import counted
 from schedlab.scheduler.framework.pod_groups import group_of
 from schedlab.scheduler.framework.record import BindingRecord, CycleRecord
 from schedlab.scheduler.framework.status import is_success
@@ -25,12 +26,12 @@ def answer(cycle: CycleRecord, binding: BindingRecord | None, entries: Sequence[
     second = runner_up(cycle)
     total = int(cycle.score.total.max())
     if second is None:
-        return f"Scheduled on {cycle.selected} with {total} points."
+        return f"Scheduled on {cycle.selected} with {counted(total, 'point')}."
     if second["margin"] == 0:
         tied = int((cycle.score.total == total).sum())
         return f"Scheduled on {cycle.selected}: {tied} nodes share the best score of {total}."
     return (
-        f"Scheduled on {cycle.selected} with {total} points, "
+        f"Scheduled on {cycle.selected} with {counted(total, 'point')}, "
         f"{second['margin']} ahead of {second['node']} ({second['total']})."
     )
 

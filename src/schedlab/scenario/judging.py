@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from operator import eq, ge, gt, le, lt
 from typing import TYPE_CHECKING, Final
 
+from schedlab.kernel.words import counted
 from schedlab.scenario.metrics import hint_for, metric_of
 from schedlab.scenario.mistakes import Path as Place
 from schedlab.scenario.model import Assertion, Scenario
@@ -123,7 +124,7 @@ def judge_pods(
         if (found := _fault(check, pod, nodes, message_of))
     }
     if not faults:
-        return Verdict(check.text, check.place, holds=True, found=f"{len(chosen)} pods")
+        return Verdict(check.text, check.place, holds=True, found=counted(len(chosen), "pod"))
     more = f" and {len(faults) - _SHOWN_MAX} more" if len(faults) > _SHOWN_MAX else ""
     found = f"{'; '.join([*faults.values()][:_SHOWN_MAX])}{more}"
     return Verdict(check.text, check.place, holds=False, found=found, pods=tuple(faults))

@@ -17,6 +17,7 @@ from schedlab.decisions.moments import JournalMoments
 from schedlab.decisions.packing import Packer
 from schedlab.decisions.schedulers import Placement, client_words
 from schedlab.kernel.errors import SchedlabError
+from schedlab.kernel.words import counted
 from schedlab.scheduler.framework.types import PodInfo
 from schedlab.whatif.trial import Trial, changed
 
@@ -169,4 +170,4 @@ def _against(entry: dict[str, Any], out: dict[str, Any], node: str) -> str:
     points = [f"{plugin} {value:+d}" for plugin, value in versus["byPlugin"].items() if value]
     if not versus["margin"]:
         return f"; {node} is as good"
-    return f", which is {versus['margin']} points better than {node} ({', '.join(points)})"
+    return f", which is {counted(versus['margin'], 'point')} better than {node} ({', '.join(points)})"

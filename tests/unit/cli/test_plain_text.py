@@ -9,7 +9,7 @@ import pytest
 
 from schedlab.cli import plain_text
 from schedlab.cli.columns import columns
-from schedlab.cli.plain_text import clipped, counted, one_line, plain
+from schedlab.cli.plain_text import clipped, one_line, plain
 
 
 @pytest.mark.parametrize(
@@ -34,12 +34,6 @@ def test_a_cell_is_on_one_line() -> None:
 def test_a_long_text_is_cut_and_says_so() -> None:
     assert clipped("x" * 1000) == "x" * 1000
     assert clipped("x" * 1001) == "x" * 1000 + "… (1001 characters, -o json has them all)"
-
-
-def test_one_thing_is_one_thing() -> None:
-    assert [counted(number, "attempt") for number in (0, 1, 2)] == ["0 attempts", "1 attempt", "2 attempts"]
-    assert counted(1, "pod waits", "pods wait") == "1 pod waits"
-    assert counted(3, "pod waits", "pods wait") == "3 pods wait"
 
 
 #: What is counted: things, with a word or two before them, or what they do.

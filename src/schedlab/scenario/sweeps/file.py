@@ -15,6 +15,7 @@ from schedlab.apimachinery.time import TimeError, parse_duration
 from schedlab.apimachinery.yaml_file import read_text
 from schedlab.kernel.clock import SECOND_NS
 from schedlab.kernel.errors import SchedlabError
+from schedlab.kernel.words import counted
 from schedlab.scenario.comparing import OWN
 from schedlab.scenario.file import document_of, plan_of
 from schedlab.scenario.metrics import hint_for, metric_of
@@ -288,7 +289,11 @@ class _SweepReader:
     def _points(self, axes: Sequence[Axis], seeds: int) -> Iterator[Point]:
         search, there = self._sweep.random, size(axes)
         if search is not None and search.points > there:
-            self._wrong(("random", "points"), f"there are {there} points, not {search.points}", "take random out")
+            self._wrong(
+                ("random", "points"),
+                f"the axes have {counted(int(there), 'point')}, not {search.points}",
+                "take random out",
+            )
             return
         count = there if search is None else search.points
         if count * seeds > _RUNS_MAX:

@@ -134,7 +134,7 @@ def test_random_points_are_drawn_alike_and_more_keep_the_first(tmp_path: Path) -
             '{"loads[w].from": "9m", "loads[w].until": "5m"} cannot be: loads[0].until: 5m is not after',
             "let it end later",
         ),
-        ("random: {points: 3}\n", 4, "there are 1 points, not 3", ""),
+        ("random: {points: 3}\n", 4, "the axes have 1 point, not 3", ""),
         ("seeds: 1..9999\n" + parameters('path: "loads[w].count", range: {from: 1, to: 99}'), 1, "runs, more than", ""),
     ],
 )
