@@ -92,6 +92,8 @@ def choice(explanation: Mapping[str, Any], *, wide: bool) -> str:
     if second is None or found is None:
         return ""
     parts = [f"{plugin} {points:+d}" for plugin, points in second["byPlugin"].items() if points]
+    if "byExtenders" in second:
+        parts.append(f"extenders {second['byExtenders']:+d}")
     name = f"Runner-up {second['node']} ({second['total']})"
     lines = [
         f"{name}: {explanation['selected']} has {', '.join(parts)} on it."

@@ -92,7 +92,4 @@ def _groups(cycle: CycleRecord, entries: Sequence[Mapping[str, Any]]) -> list[st
     if excluded:
         why = "" if cycle.absent_nodes_status is None else f" ({cycle.absent_nodes_status.message})"
         out.append(f"{excluded} are left out before filtering{why}")
-    if cycle.extender_failed:
-        name, status = next(iter(cycle.extender_failed.items()))
-        out.append(f"extenders turn down {len(cycle.extender_failed)} ({name}: {status.message})")
     return out

@@ -16,6 +16,7 @@ from schedlab.apimachinery.time import format_micro_time
 from schedlab.decisions.answers import answer
 from schedlab.decisions.choice import choice, chosen_place, difference, runner_up
 from schedlab.decisions.combinations import combinations
+from schedlab.decisions.extenders import add_extenders
 from schedlab.decisions.inquiry import Asking, Inquiry
 from schedlab.decisions.ladder import preemption, verdict
 from schedlab.decisions.log import Attempt, PodStory
@@ -77,6 +78,7 @@ def explaining(story: PodStory, question: PodQuestion, moments: Moments) -> Step
     if question.nodes:
         entries = [entry for entry in every if entry["node"] in question.nodes]
     inquiry = yield from _add_numbers(entries, attempt, cycle, question, moments)
+    add_extenders(found, cycle)
     out = {
         "pod": f"{story.namespace}/{story.name}",
         "uid": story.uid,
