@@ -60,10 +60,13 @@ class _Builder:
     def set(self, path: str, value: object) -> Self:
         """Set any field by its path of wire names, such as `spec.priorityClassName`."""
         *parents, last = path.split(".")
-        raw = copy.deepcopy(self._raw)
+        # Nothing in a builder is ever changed, so that what is not on the path can be shared.
+        raw = self._raw.copy()
         place = raw
         for parent in parents:
-            place = place.setdefault(parent, {})
+            child = {**place.get(parent, {})}
+            place[parent] = child
+            place = child
         place[last] = value
         return type(self)(raw)
 

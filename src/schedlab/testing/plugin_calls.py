@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,10 @@ from schedlab.testing.plugin_bench import PluginBench
 
 REJECTIONS: Final = (Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
 EXTRA: Final = make_pod("extra").label("app", "web").req(cpu="1").host_port(7070).node("node-1")
+#: Values that say nothing, a number, and what switches things on.
+_OTHER_VALUES: Final = ("else", "7", "true")
+#: What a pod differs in, in words, and the pod.
+Variant: TypeAlias = tuple[str, PodBuilder]
 
 
 class BrokenRule(Exception):
@@ -131,12 +135,39 @@ def claims(bench: PluginBench, claim: str, pod: PodInfo) -> bool:
     return hasattr(bench.plugin, claim) and bool(getattr(bench.plugin, claim)(pod))
 
 
-def siblings(pod: PodBuilder) -> Iterator[tuple[str, PodBuilder]]:
-    """Yield pods with the same facts, with what each differs in."""
-    yield "the name", pod.name(f"{pod.get('metadata.name')}-8").uid("uid-other")
+def siblings(pod: PodBuilder, labels: Iterable[str] = (), annotations: Iterable[str] = ()) -> Iterator[Variant]:
+    """Yield pods with the same facts, with what each differs in; `labels` and `annotations` are more keys to be tried."""
+    # No two of the names begin or end alike, so that most differ from the pod's own name at both ends.
+    for name in (f"{pod.get('metadata.name')}-8", "7", "other-b"):
+        yield "the name", pod.name(name).uid("uid-other")
+    yield "the uid", pod.uid("0c5f6e2d-3a41-4b7e-9d18-5f2a7c9e1b34")
     yield "labels", pod.labels({"app": "else", "tier": "slow"})
+    yield from _other_entries(pod, "label", labels)
     yield "annotations", pod.annotations({"example.com/note": "else"})
+    yield from _other_entries(pod, "annotation", annotations)
+    yield "the time of its creation", pod.created("2031-05-06T07:08:09Z")
+    yield (
+        "its owner",
+        pod.set("metadata.ownerReferences", []).owner("Else", "else").set("metadata.generateName", "else-"),
+    )
+    yield "its owner", pod.set("metadata.ownerReferences", [])
+    yield "its finalizers", pod.set("metadata.finalizers", ["example.com/else"])
+    yield (
+        "its conditions and nominated node",
+        pod.condition("PodScheduled", "False", "Unschedulable").nominated_node("a"),
+    )
     yield "the priority", pod.priority(7)
+
+
+def _other_entries(pod: PodBuilder, kind: str, more: Iterable[str]) -> Iterator[Variant]:
+    """Yield pods of which each label (or annotation) has another value or is gone."""
+    path = f"metadata.{kind}s"
+    entries: dict[str, str] = pod.get(path, {})
+    for key in sorted({*entries, *more}):
+        for value in _OTHER_VALUES:
+            yield f"the {kind} {key}", pod.set(path, {**entries, key: value})
+        yield f"the {kind} {key}", pod.set(path, {other: value for other, value in entries.items() if other != key})
+    yield f"{kind}s", pod.set(path, {})
 
 
 def first_container(pod: PodBuilder, **fields: Any) -> PodBuilder:

@@ -32,6 +32,7 @@ from schedlab.testing.plugin_calls import (
     EXTRA,
     REJECTIONS,
     BrokenRule,
+    Variant,
     after_pre_filter,
     checked_status,
     first_container,
@@ -41,6 +42,7 @@ from schedlab.testing.plugin_calls import (
     rows_of,
     score_of,
     scores_of,
+    siblings,
     told_of,
     verdict_of,
     verdicts,
@@ -375,10 +377,8 @@ def _signature(bench: PluginBench, pod: PodInfo) -> bytes | None:
     return msgspec.json.encode(dict(fragments or ()), order="deterministic")
 
 
-def _variants(pod: PodBuilder) -> Iterator[tuple[str, PodBuilder]]:
-    name = pod.get("metadata.name")
-    yield "the name", pod.name(f"{name}-8").uid("uid-other")
-    yield "labels", pod.labels({"app": "else", "tier": "slow"})
+def _variants(pod: PodBuilder) -> Iterator[Variant]:
+    yield from siblings(pod)
     yield "requests", pod.req(cpu="900m", memory="1Gi")
     yield "host ports", first_container(pod, ports=[{"containerPort": 8080, "hostPort": 8080}])
     yield "tolerations", pod.toleration("dedicated", "db", "NoSchedule").toleration("soft", operator="Exists")

@@ -6,10 +6,11 @@ that, and tells when the answer is another one. As in `claim_rules`, who claims 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,6 +42,8 @@ _FILTER_SIGHTS: Final = {
 }
 _SKIPPED: Final = told_of(SKIP)
 _SCORE_SIGHTS: Final = {"node": _FILTER_SIGHTS["node"], "pods": ""}
+#: Names of further nodes: odd, even, and no number.
+_NODE_NAMES: Final = ("other-7", "other-8", "z.example.com")
 
 # --- looks_at, score_looks_at ---
 
@@ -161,6 +164,51 @@ def _filtered(bench: PluginBench, pod: PodInfo, info: NodeInfo) -> str | None:
     return "not kept" if left is not None and info.name not in left else told_of(verdict_of(bench, pod, state, info))
 
 
+# --- What there is beside facts ---
+
+
+class _Watched(dict[str, str]):
+    """Labels or annotations that note the keys they are asked for."""
+
+    def __init__(self, entries: Mapping[str, str]) -> None:
+        super().__init__(entries)
+        self.asked: set[str] = set()
+
+    def __getitem__(self, key: str) -> str:
+        self.asked.add(key)
+        return super().__getitem__(key)
+
+    def __contains__(self, key: object) -> bool:
+        self.asked.add(str(key))
+        return super().__contains__(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.asked.add(key)
+        return super().get(key, default)
+
+
+def _alike(bench: PluginBench) -> Iterator[tuple[str, PodInfo]]:
+    """Yield the sample's pod and others with its facts, each with what it is in words.
+
+    They differ in the labels and annotations that the plugin asks for, too: which values count nobody knows, but a
+    plugin that keeps what it finds keeps something else.
+    """
+    builder = bench.sample.pod
+    pod = bench.pod(builder)
+    labels, annotations = _Watched(pod.labels), _Watched(pod.pod.metadata.annotations)
+    watched = pod.with_labels(labels)
+    watched.pod = msgspec.structs.replace(
+        watched.pod, metadata=msgspec.structs.replace(watched.pod.metadata, annotations=annotations)
+    )
+    claims(bench, "is_pod_local", watched)
+    if hasattr(bench.plugin, "skips"):
+        bench.plugin.skips(watched, bench.table)
+    _Before.of(bench, watched, rows_of(bench))
+    yield pod.name, pod
+    for what, other in siblings(builder, labels.asked, annotations.asked):
+        yield f"a pod that differs in {what}", bench.pod(other)
+
+
 # --- is_pod_local ---
 
 
@@ -171,7 +219,8 @@ class _Before:
     filtering: str
     scoring: str
     values: Mapping[object, Any]
-
+    #: The values as they were when they were written; None for what cannot be compared.
+    written: Mapping[object, bytes | None]
     is_rejection: bool = False
 
     @classmethod
@@ -180,9 +229,23 @@ class _Before:
         result, status = pre_filter(bench, pod, state)
         filtering = f"{told_of(status)}{_names_of(result)}"
         if code_of(status) not in {Code.SUCCESS, Code.SKIP} or not hasattr(bench.plugin, "pre_score"):
-            return cls(filtering, "", state.values(), status is not None and status.rejected)
+            return cls(
+                filtering, "", state.values(), _written(state), is_rejection=status is not None and status.rejected
+            )
         scoring = checked_status("pre_score", bench.plugin.pre_score(state, pod, bench.table, rows), Code.SKIP)
-        return cls(filtering, told_of(scoring), state.values())
+        return cls(filtering, told_of(scoring), state.values(), _written(state))
+
+
+def _written(state: CycleState) -> dict[object, bytes | None]:
+    return {key: _encoded(value) for key, value in state.values().items()}
+
+
+def _encoded(value: object) -> bytes | None:
+    # Not pickled: pickles of equal values differ by what is one object in them.
+    try:
+        return msgspec.json.encode(value, order="deterministic")
+    except Exception:  # noqa: BLE001 - more than data; whether it differs is seen by what filter and score make of it
+        return None
 
 
 def _names_of(result: PreFilterResult | None) -> str:
@@ -193,19 +256,53 @@ def _names_of(result: PreFilterResult | None) -> str:
 
 def pod_local_is_true(subject: Subject, sample: Sample) -> Iterator[str]:
     """Of pods with the same facts the first one's pre_filter and pre_score can stand for those of all, at any time."""
-    bench = PluginBench(subject, sample)
-    pod = bench.pod(sample.pod)
+    nodes = (*sample.nodes, *(node.name(name) for node in sample.nodes[:1] for name in _NODE_NAMES))
+    yield from _holds_for_pods_alike(PluginBench(subject, replace(sample, nodes=nodes)))
+    yield from _holds_at_any_time(PluginBench(subject, sample))
+
+
+def _holds_for_pods_alike(bench: PluginBench) -> Iterator[str]:
+    if not hasattr(bench.plugin, "is_pod_local"):
+        return
+    alike = list(_alike(bench))
+    for whose, first in alike:
+        # Only answers that let the pod go on are used again, and then also for pods that the plugin would not say it of.
+        if claims(bench, "is_pod_local", first):
+            known = _Before.of(bench, first, rows_of(bench))
+            if not known.is_rejection:
+                yield from _told_once(
+                    (other, _difference(bench, whose, known, pod, f"for {other}")) for other, pod in alike
+                )
+                return
+
+
+def _told_once(found: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield the first text there is of each kind of pods."""
+    texts: dict[str, str] = {}
+    for what, text in found:
+        if text:
+            texts.setdefault(what, text)
+    yield from map(_wrongly_said, texts.values())
+
+
+def _holds_at_any_time(bench: PluginBench) -> Iterator[str]:
+    pod = bench.pod(bench.sample.pod)
     if not claims(bench, "is_pod_local", pod):
         return
     known = _Before.of(bench, pod, rows_of(bench))
-    # Only answers that let the pod go on are used again.
     if known.is_rejection:
         return
-    for what, other in siblings(sample.pod):
-        yield from _stands_for(bench, known, bench.pod(other), f"for a pod that differs in {what}")
-    yield from _stands_for(bench, known, pod, "where but one node is feasible", rows_of(bench)[:1])
+    found = _difference(bench, pod.name, known, pod, "where but one node is feasible", rows_of(bench)[:1])
+    if found:
+        yield _wrongly_said(found)
     for when in _changes(bench):
-        yield from _stands_for(bench, known, pod, when)
+        found = _difference(bench, pod.name, known, pod, when)
+        if found:
+            yield _wrongly_said(found)
+
+
+def _wrongly_said(found: str) -> str:
+    return f"is_pod_local says True, but {found}; let is_pod_local say False of such pods, or look at nothing but pod.facts"
 
 
 def _changes(bench: PluginBench) -> Iterator[str]:
@@ -224,29 +321,42 @@ def _changes(bench: PluginBench) -> Iterator[str]:
         yield f"when {node.get('metadata.name')} has got a label and a taint"
 
 
-def _stands_for(
-    bench: PluginBench, known: _Before, pod: PodInfo, when: str, rows: NDArray[np.int64] | None = None
-) -> Iterator[str]:
+def _difference(
+    bench: PluginBench, whose: str, known: _Before, pod: PodInfo, when: str, rows: NDArray[np.int64] | None = None
+) -> str:
+    """Return what changes first if what is known of a pod stands for what the plugin would say now; empty if nothing."""
     own = _Before.of(bench, pod, rows_of(bench) if rows is None else rows)
-    what_to_do = "let is_pod_local say False of such pods, or look at nothing but pod.facts"
+    return (
+        _other_answer(whose, known, own, when)
+        or _other_verdict(bench, whose, known, own, pod, when)
+        or _other_writing(whose, known, own, when)
+    )
+
+
+def _other_answer(whose: str, known: _Before, own: _Before, when: str) -> str:
     for method, first, now in (
         ("pre_filter", known.filtering, own.filtering),
         ("pre_score", known.scoring, own.scoring),
     ):
         if first != now:
-            yield (
-                f"is_pod_local says True, but {method} answers {first} for {bench.sample.pod.get('metadata.name')}, "
-                f"and {now} {when}; {what_to_do}"
-            )
-            return
+            return f"{method} answers {first} for {whose}, and {now} {when}"
+    return ""
+
+
+def _other_verdict(bench: PluginBench, whose: str, known: _Before, own: _Before, pod: PodInfo, when: str) -> str:
     for info in bench.infos:
         theirs, mine = (_follows(bench, pod, each, info) for each in (known, own))
         if theirs != mine:
-            yield (
-                f"is_pod_local says True, but of {info.name} it says {theirs} by what was kept for "
-                f"{bench.sample.pod.get('metadata.name')}, and {mine} {when}; {what_to_do}"
-            )
-            return
+            return f"of {info.name} it says {theirs} by what was kept for {whose}, and {mine} {when}"
+    return ""
+
+
+def _other_writing(whose: str, known: _Before, own: _Before, when: str) -> str:
+    for key in {**known.written, **own.written}:
+        first, now = (each.written.get(key, b"nothing") for each in (known, own))
+        if first is not None and now is not None and first != now:
+            return f"under {key!r} it keeps {first.decode()} for {whose}, and {now.decode()} {when}"
+    return ""
 
 
 def _follows(bench: PluginBench, pod: PodInfo, before: _Before, info: NodeInfo) -> str:
@@ -269,15 +379,15 @@ def skips_is_true(subject: Subject, sample: Sample) -> Iterator[str]:
     bench = PluginBench(subject, sample)
     if not hasattr(bench.plugin, "skips"):
         return
-    yield from _skips(bench, "")
+    alike = list(_alike(bench))
+    yield from _skips(bench, alike, "")
     for when in _changes(bench):
-        yield from _skips(bench, f" {when}")
+        yield from _skips(bench, alike, f" {when}")
 
 
-def _skips(bench: PluginBench, when: str) -> Iterator[str]:
+def _skips(bench: PluginBench, pods: Iterable[tuple[str, PodInfo]], when: str) -> Iterator[str]:
     every = rows_of(bench)
-    for builder in (bench.sample.pod, *(other for _, other in siblings(bench.sample.pod))):
-        pod = bench.pod(builder)
+    for whose, pod in pods:
         if not bench.plugin.skips(pod, bench.table):
             continue
         for rows in (every, every[:1]):
@@ -285,7 +395,7 @@ def _skips(bench: PluginBench, when: str) -> Iterator[str]:
             for method, answer in (("pre_filter", before.filtering), ("pre_score", before.scoring)):
                 if hasattr(bench.plugin, method) and answer != _SKIPPED:
                     yield (
-                        f"skips says True of {pod.name}{when}, but {method} answers {answer} with {len(rows)} feasible "
+                        f"skips says True of {whose}{when}, but {method} answers {answer} with {len(rows)} feasible "
                         "nodes; let skips say False of such pods, or return SKIP"
                     )
                     return

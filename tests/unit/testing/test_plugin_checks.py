@@ -145,6 +145,11 @@ TRUE_CLAIMS: list[dict[str, Any]] = [
         "is_pod_local": lambda *_: True,
     },
     {
+        "pre_filter": lambda _, state, pod, t: (state.write("facts", lambda: pod.facts), None),
+        "filter": lambda _, state, pod, node: unschedulable("no") if pod.labels and state.read("facts")().host_ports else None,
+        "is_pod_local": lambda *_: True,
+    },
+    {
         "pre_filter": lambda _, s, pod, t: (None, None if pod.host_ports else SKIP),
         "filter": lambda *_: None,
         "skips": lambda _, pod, t: not pod.host_ports,
@@ -281,6 +286,81 @@ def test_mistake_is_found_by_its_rule(rule: str, methods: dict[str, Any], words:
 
     assert f"plugin Mine breaks the rule '{check.name}':" in str(caught.value)
     assert words in str(caught.value)
+
+
+def keeps(what: Callable[[Any], Any]) -> Body:
+    """Return a pre_filter that keeps something of the pod."""
+    return lambda _self, state, pod, *_: (state.write("kept", what(pod)), None)
+
+
+def odd_is_not_for(what: Callable[[Any], bool]) -> Body:
+    """Return a filter that turns nodes with odd numbers down for some of what was kept."""
+    return lambda _self, state, _pod, node: (
+        unschedulable("odd") if what(state.read("kept")) and node.name[-1] in "13579" else None
+    )
+
+
+def keeps_to_score(what: Callable[[Any], Any]) -> Body:
+    """Return a pre_score that keeps something of the pod."""
+    return lambda _self, state, pod, *_: state.write("kept", what(pod))
+
+
+def name_score(_self: Any, state: Any, _pod: Any, node: Any) -> tuple[int, None]:
+    kept = state.read("kept")
+    return sum(map(ord, (kept if isinstance(kept, str) else kept()) + node.name)) % 101, None
+
+
+YES: Body = lambda *_: True  # noqa: E731 - a method as a value
+PARITY = tuple(
+    Sample(value, (make_node("node-0"), make_node("node-1")), make_pod("p").label("parity", value).annotations({"parity": value}))
+    for value in ("even", "odd")
+)  # fmt: skip
+EVEN_FILTER = odd_is_not_for(lambda kept: kept == "even")
+#: Something that cannot be compared, so that only verdicts tell.
+OPAQUE_FILTER = odd_is_not_for(lambda kept: kept() == "even")
+#: Plugins that look at what pods with the same facts do not have in common, the rule that finds them, and what it tells.
+LOOKS_AT_MORE: dict[str, tuple[dict[str, Any], str, str]] = {
+    "EvenLocal": ({"pre_filter": keeps(lambda pod: pod.labels.get("parity")), "filter": EVEN_FILTER, "is_pod_local": YES}, "what is pod-local", "of node-1 it says Unschedulable (odd) by what was kept for p, and Success for a pod that differs in the label parity"),
+    "EvenByAnnotation": ({"pre_filter": keeps(lambda pod: pod.pod.metadata.annotations.get("parity")), "filter": EVEN_FILTER, "is_pod_local": YES}, "what is pod-local", "for a pod that differs in the annotation parity"),
+    "EvenByObject": ({"pre_filter": keeps(lambda pod: pod.stored.raw["metadata"].get("labels", {}).get("parity")), "filter": EVEN_FILTER, "is_pod_local": YES}, "what is pod-local", "for a pod that differs in the label parity"),
+    "EvenHidden": ({"pre_filter": keeps(lambda pod: lambda: pod.labels.get("parity")), "filter": OPAQUE_FILTER, "is_pod_local": YES}, "what is pod-local", "for a pod that differs in the label parity"),
+    "EvenRefused": ({"pre_filter": lambda _, s, pod, t: (None, unschedulable("no") if pod.labels.get("parity") == "even" else None), "filter": PASSES, "is_pod_local": YES}, "what is pod-local", "pre_filter answers Success for a pod that differs in the label parity, and Unschedulable (no) for p"),
+    "EvenNotSaid": ({"pre_filter": keeps(lambda pod: lambda: pod.labels.get("parity")), "filter": OPAQUE_FILTER, "is_pod_local": lambda _, pod: pod.labels.get("parity") != "even"}, "what is pod-local", "of node-1 it says Success by what was kept for a pod that differs in the label parity, and Unschedulable (odd) for p"),
+    "NameLocal": ({"pre_filter": keeps(lambda pod: pod.name), "filter": odd_is_not_for(lambda name: name[-1] in "02468"), "is_pod_local": YES}, "what is pod-local", "of node-1 it says Success by what was kept for web-1, and Unschedulable (odd) for a pod that differs in the name"),
+    "NameFirst": ({"pre_filter": keeps(lambda pod: lambda: pod.name[0] in "pwb"), "filter": odd_is_not_for(lambda kept: kept()), "is_pod_local": YES}, "what is pod-local", "for a pod that differs in the name"),
+    "NameScore": ({"pre_score": keeps_to_score(lambda pod: pod.name), "score": name_score, "is_pod_local": YES}, "what is pod-local", "under 'kept' it keeps \"web-1\" for web-1, and \"web-1-8\" for a pod that differs in the name"),
+    "NameScoreHidden": ({"pre_score": keeps_to_score(lambda pod: lambda: pod.name), "score": name_score, "is_pod_local": YES}, "what is pod-local", "points for a pod that differs in the name"),
+    "UidLocal": ({"pre_filter": keeps(lambda pod: pod.uid.startswith("uid")), "filter": odd_is_not_for(bool), "is_pod_local": YES}, "what is pod-local", "for a pod that differs in the uid"),
+    "OwnerLocal": ({"pre_filter": keeps(lambda pod: len(pod.pod.metadata.owner_references)), "filter": odd_is_not_for(bool), "is_pod_local": YES}, "what is pod-local", "for a pod that differs in its owner"),
+    "AgeLocal": ({"pre_filter": keeps(lambda pod: pod.pod.metadata.creation_timestamp), "filter": odd_is_not_for(bool), "is_pod_local": YES}, "what is pod-local", "for a pod that differs in the time of its creation"),
+    "NominatedLocal": ({"pre_filter": keeps(lambda pod: pod.pod.status.nominated_node_name), "filter": odd_is_not_for(bool), "is_pod_local": YES}, "what is pod-local", "for a pod that differs in its conditions and nominated node"),
+    "SkipsLabelled": ({"pre_filter": lambda _, s, pod, t: (None, SKIP if pod.labels.get("parity") in ("even", "odd") else None), "filter": PASSES, "skips": lambda _, pod, t: "parity" in pod.labels}, "who says that it skips", "skips says True of a pod that differs in the label parity, but pre_filter answers Success"),
+    "SkipsOneName": ({"pre_filter": lambda _, s, pod, t: (None, None if len(pod.name) == 1 and pod.name != "p" else SKIP), "filter": PASSES, "skips": YES}, "who says that it skips", "skips says True of a pod that differs in the name, but pre_filter answers Success"),
+    "RowLocalLabelled": ({"filter": lambda _, s, pod, n: unschedulable("no") if pod.labels.get("parity") == "even" else None, "filter_nodes": PASSES, "is_row_local": YES}, "row-local", "verdicts or scores depend on the label parity"),
+    "SignedLabelled": ({"filter": lambda _, s, pod, n: unschedulable("no") if pod.labels.get("parity") == "even" else None, "sign_pod": lambda *_: ((), None)}, "pods with the same signature", "sign_pod leaves the label parity out"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOOKS_AT_MORE)
+def test_plugin_that_looks_at_more_than_it_says_is_found(name: str) -> None:
+    methods, rule, words = LOOKS_AT_MORE[name]
+    plugin = type(name, (), {"name": name, **methods})
+    [check] = [check for check in plugin_checks(plugin, samples=PARITY) if check.name.startswith(rule)]
+
+    with pytest.raises(PluginCheckError) as caught:
+        check()
+
+    assert words in str(caught.value)
+
+
+def test_label_that_no_sample_has_is_found_by_what_is_kept_of_it() -> None:
+    methods, _, _ = LOOKS_AT_MORE["EvenLocal"]
+
+    with pytest.raises(
+        PluginCheckError,
+        match="under 'kept' it keeps null for web-1, and \"else\" for a pod that differs in the label parity",
+    ):
+        check_plugin(type("EvenLocal", (), {"name": "EvenLocal", **methods}))  # fmt: skip
 
 
 def test_what_is_not_given_back_is_found() -> None:
