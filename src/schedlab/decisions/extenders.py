@@ -19,19 +19,20 @@ _LEFT_OUT: Final = "is not in an extender's answer, which says nothing of it"
 
 def add_extenders(entries: Sequence[dict[str, Any]], cycle: CycleRecord) -> None:
     """Add to the entries of all nodes, in the scheduler's order, who was turned down and what was added to totals."""
-    _add_verdicts(entries, cycle)
+    if cycle.passed_filters is not None and cycle.feasible is not None:
+        dropped = np.setdiff1d(cycle.passed_filters, cycle.feasible).tolist()
+        if dropped:
+            _add_verdicts(entries, cycle, cycle.feasible.tolist(), dropped)
     if cycle.score is not None and cycle.score.complete:
         added = cycle.score.total - cycle.score.final.sum(axis=0)
-        for row, points in zip(cycle.score.rows.tolist(), added.tolist(), strict=True) if added.any() else ():
-            scores = entries[row]["scores"]
-            entries[row]["scores"] = {**scores, EXTENDER: {"raw": points, "weight": 1, "final": points}}
+        if added.any():
+            _add_points(entries, cycle.score.rows.tolist(), added.tolist())
 
 
-def _add_verdicts(entries: Sequence[dict[str, Any]], cycle: CycleRecord) -> None:
-    if cycle.passed_filters is None or cycle.feasible is None:
-        return
-    dropped = np.setdiff1d(cycle.passed_filters, cycle.feasible).tolist()
-    for row in cycle.feasible.tolist() if dropped else ():
+def _add_verdicts(
+    entries: Sequence[dict[str, Any]], cycle: CycleRecord, left: Sequence[int], dropped: Sequence[int]
+) -> None:
+    for row in left:
         entries[row]["plugins"] = {**entries[row]["plugins"], EXTENDER: "passed"}
     for row in dropped:
         status = cycle.extender_failed.get(entries[row]["node"])
@@ -43,3 +44,9 @@ def _add_verdicts(entries: Sequence[dict[str, Any]], cycle: CycleRecord) -> None
             reasons=reasons,
             code=(Code.UNSCHEDULABLE if status is None else status.code).text,
         )
+
+
+def _add_points(entries: Sequence[dict[str, Any]], rows: Sequence[int], added: Sequence[int]) -> None:
+    for row, points in zip(rows, added, strict=True):
+        score = {"raw": points, "weight": 1, "final": points}
+        entries[row]["scores"] = {**entries[row]["scores"], EXTENDER: score}

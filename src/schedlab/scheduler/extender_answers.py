@@ -86,9 +86,9 @@ def read_scores(result: Any) -> list[HostPriority] | str:
 def read_preemption(result: Any) -> PreemptionAnswer | str:
     """Return the victims of an answer; a text says what is wrong with it."""
     named = _named(result, PreemptionAnswer)
-    (field,) = PreemptionAnswer.__struct_encode_fields__
-    if isinstance(named, dict) and isinstance(named.get(field), dict):
-        named[field] = {node: _named_victims(victims) for node, victims in named[field].items()}
+    if isinstance(named, dict) and isinstance(named.get("NodeNameToMetaVictims"), dict):
+        victims = named["NodeNameToMetaVictims"]
+        named["NodeNameToMetaVictims"] = {node: _named_victims(each) for node, each in victims.items()}
     return _convert(named, PreemptionAnswer)
 
 
